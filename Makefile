@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# The flow, as a graph over real files. Data flows one way:
+#
+#   source -> tree -> (patched) tree -> objects -> image -> boot -> verdict -> report
+#
+# `make help` lists targets and variables. Each step is a script in ci/ that
+# reads top to bottom; this file only says what depends on what.
+
+BASE    ?= 6.12
+KSRC    ?=
+VARIANT ?= lockstat
+STATE   ?= after
+CGROUP  ?= v2
+ACCEL   ?= auto
+SMP     ?= 4
+MEM     ?= 1G
+TESTS   ?=
+JOBS    ?= $(shell nproc)
+O       ?= build
+V       ?= 0
+
+# kbuild's own names, handed on to it.
+ARCH          ?= x86_64
+CROSS_COMPILE ?=
+LLVM          ?=
+export ARCH V
+ifneq ($(CROSS_COMPILE),)
+export CROSS_COMPILE
+else
+unexport CROSS_COMPILE
+endif
+ifneq ($(LLVM),)
+export LLVM
+else
+unexport LLVM
+endif
+
+bases    := $(notdir $(wildcard series/*))
+variants := $(shell awk '$$1 ~ /^[a-z]/ { print $$1 }' kernel-config/variants)
+programs := $(shell awk '$$1 ~ /:/ { print $$1 }' selftests/plan)
+
+# $(call one-of,NAME,VALUES): the variable is one of the words.
+one-of = $(if $(and $(filter 1,$(words $($(1)))),$(filter $($(1)),$(2))),,\
+	$(error $(1)=$($(1)) is not allowed; allowed: $(2)))
+# $(call matches,NAME,EXTENDED-REGEX,TEXT): it matches as a whole.
+matches = $(if $(shell printf %s '$(subst ','\'',$($(1)))' | grep -xE '$(2)'),,\
+	$(error $(1)=$($(1)) is not allowed; allowed: $(3)))
+
+$(call one-of,BASE,$(bases))
+$(call one-of,VARIANT,$(variants))
+$(call one-of,STATE,before after)
+$(call one-of,CGROUP,v1 v2)
+$(call one-of,ACCEL,auto kvm tcg)
+$(call one-of,ARCH,x86_64)
+$(call matches,SMP,[1-9]|[1-5][0-9]|6[0-4],a number from 1 to 64)
+$(call matches,MEM,[1-9][0-9]*[MG],a size such as 512M or 2G)
+$(call matches,JOBS,[1-9][0-9]*,a number of processes)
+$(call matches,V,[012],0 1 2)
+$(call matches,O,[A-Za-z0-9_./+-]+,a folder with a plain name)
+$(if $(LLVM),$(call matches,LLVM,1|-[0-9]+|/.*/,1 -14 /path/to/bin/))
+$(foreach t,$(TESTS),$(if $(filter $(t),$(programs)),,\
+	$(error TESTS: $(t) is not in selftests/plan; allowed: $(programs))))
+
+# A source of one's own has a folder of its own, so has each compiler.
+work    := $(O)/$(BASE)$(if $(KSRC),-ksrc)
+kernel  := $(work)/$(VARIANT)$(if $(LLVM),-llvm)
+series  := series/$(BASE)
+patches := $(addprefix patches/,$(shell sed 's/[ \t]*\#.*//' $(series)))
+tree    := $(work)/linux
+image   := bzImage
+sets     = run base-$(BASE) $(if $(LLVM),llvm)
+
+# The sequence of a run; `ci/steps.sh` makes the session's folder.
+SESSION ?= $(O)/runs/$(shell date -u +%Y%m%dT%H%M%SZ)
+
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+.SUFFIXES:
+.DEFAULT_GOAL := help
+
+##@ The two commands
+
+.PHONY: run
+run: ## build before and after the series, boot both, test, report
+	+@ci/steps.sh $(SESSION) deps fetch tree \
+		"build STATE=before" "build STATE=after" initramfs accel \
+		$(foreach s,before after,$(foreach c,v2 v1,"-boot STATE=$(s) CGROUP=$(c)")) \
+		report
+
+.PHONY: check
+check: ## all that CI runs: host side, then default and debug kernels
+	+@ci/check.sh $(SESSION)
+
+##@ Steps
+
+.PHONY: doctor
+doctor: ## say in one line what is missing on this machine
+	@ci/deps.sh check $(sets) check && echo "nothing is missing"
+
+.PHONY: deps
+deps: ## install what is missing (Debian, Ubuntu; needs root or sudo)
+	@ci/deps.sh install $(sets)
+
+.PHONY: fetch
+fetch: $(work)/source ## find the kernel source and record its checksum
+	@sed 's/^/  /' $<
+
+.PHONY: tree
+tree: $(work)/tree.stamp ## unpack it
+
+.PHONY: apply
+apply: tree ## move the tree to STATE: before or after the series
+	@ci/apply.sh $(tree) $(series) $(STATE)
+
+.PHONY: push pop
+push pop: tree ## one patch up, one down (quilt)
+	@ci/apply.sh $(tree) $(series) $@
+
+.PHONY: config
+config: $(kernel)/obj/.config ## configure VARIANT
+
+.PHONY: build
+build: $(kernel)/$(STATE)/image ## the kernel VARIANT in STATE
+
+.PHONY: selftests
+selftests: $(work)/kselftest/log ## the kselftests that the guest runs
+
+.PHONY: initramfs
+initramfs: $(work)/initramfs.cpio ## the guest's root
+
+.PHONY: accel
+accel: $(kernel)/accel-$(ACCEL) ## choose KVM or TCG by a timed boot
+	@sed -n 's/^reason=/  /p' $<
+
+.PHONY: boot
+boot: $(kernel)/$(STATE)/image $(work)/initramfs.cpio $(kernel)/accel-$(ACCEL) ## boot STATE with CGROUP, run TESTS
+	@ci/test-boot.sh $(kernel)/$(STATE) $(work)/initramfs.cpio $(kernel)/accel-$(ACCEL) \
+		$(SESSION)/$(VARIANT)-$(STATE)-$(CGROUP) $(CGROUP) $(SMP) $(MEM) "$(TESTS)"
+
+.PHONY: shell
+shell: $(kernel)/$(STATE)/image $(work)/initramfs.cpio $(kernel)/accel-$(ACCEL) ## an interactive guest (leave with exit, or C-a x)
+	@ci/shell.sh $(kernel)/$(STATE) $(work)/initramfs.cpio $(kernel)/accel-$(ACCEL) \
+		$(CGROUP) $(SMP) $(MEM)
+
+.PHONY: report
+report: ## the table of SESSION, also as JSON
+	@ci/report.pl $(SESSION)
+
+.PHONY: testpatch
+testpatch: tree ## write the series' test patch from selftests/mm
+	@ci/testpatch.sh $(tree) $(series)
+
+.PHONY: clean
+clean: ## remove the build folder
+	rm -rf $(O)
+
+.PHONY: help
+help: ## this text
+	@ci/help.sh Makefile
+
+# --- Real files ------------------------------------------------------------
+
+.PHONY: FORCE
+FORCE:
+
+$(work)/source: FORCE
+	@ci/fetch.sh "$(BASE)" "$(KSRC)" $@
+
+$(work)/tree.stamp: $(work)/source
+	@ci/unpack.sh $< $(tree)
+	@ci/prerequisites.sh $(tree)
+	@touch $@
+
+fragments = $(wildcard kernel-config/*)
+
+$(kernel)/obj/.config: $(work)/tree.stamp $(fragments)
+	@ci/config.sh $(VARIANT) $(tree) $(kernel)/obj
+
+# Both states come from one tree and one object folder, so that the second is
+# an incremental build; the products stand apart.
+$(kernel)/before/image: $(kernel)/obj/.config
+	@ci/apply.sh $(tree) $(series) before
+	@ci/build.sh $(tree) $(kernel)/obj $(@D) $(image) $(JOBS)
+
+$(kernel)/after/image: $(kernel)/obj/.config $(series) $(patches)
+	@ci/apply.sh $(tree) $(series) after
+	@ci/build.sh $(tree) $(kernel)/obj $(@D) $(image) $(JOBS)
+
+# The tests come with the series; the same programs run on both kernels.
+$(work)/kselftest/log: $(work)/tree.stamp $(series) $(patches) selftests/plan $(wildcard selftests/guest/faults/*)
+	@ci/apply.sh $(tree) $(series) after
+	@ci/selftests.sh $(tree) $(work)/headers $(@D) $(JOBS)
+
+$(work)/initramfs.cpio: $(work)/kselftest/log selftests/guest/init selftests/guest/run-tests
+	@ci/initramfs.sh $(tree) $(work)/kselftest $@
+
+# Order-only: the choice is made once, by the first kernel and guest there are.
+$(kernel)/accel-$(ACCEL): | $(kernel)/$(STATE)/image $(work)/initramfs.cpio
+	@ci/accel.sh $(kernel)/$(STATE) $(work)/initramfs.cpio $(ACCEL) $(SMP) $(MEM) $@

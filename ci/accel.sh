@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# accel.sh KERNEL INITRAMFS ACCEL SMP MEM OUT: choose QEMU's accelerator by a
+# timed boot that has to print a marker, and measure its speed.
+#
+# ACCEL  kvm or tcg (just that one), or auto (kvm if it works, else tcg)
+# OUT    gets "accel=kvm|tcg", "seconds=N" (QEMU's start to the marker, whole
+#        seconds, at least 1) and "reason=TEXT"
+#
+# Where /dev/kvm opens it may still not run a stock kernel, and QEMU does not
+# fall back by itself. Fails when no accelerator boots to the marker.
+. "$(dirname "$0")/lib.sh"
+
+[ $# = 6 ] || usage_die "usage: accel.sh KERNEL INITRAMFS ACCEL SMP MEM OUT"
+kernel=$1 initramfs=$2 wish=$3 smp=$4 mem=$5 out=$6
+
+work=$(mktemp -d)
+on_exit rm -rf "$work"
+
+# marker ACCEL SECONDS: boot it; prints the whole seconds that it took, fails
+# if no marker came in SECONDS.
+marker()
+{
+	local command start=$SECONDS qemu t=
+	mapfile -t command < <("$top/ci/qemu-command.sh" "$kernel" "$initramfs" "$1" "$smp" "$mem" guest.mode=marker)
+	"${command[@]}" < /dev/null > "$work/console" 2> "$work/error" &
+	qemu=$!
+	while [ $((SECONDS - start)) -lt "$2" ]; do
+		if grep -q '^guest: marker' "$work/console"; then
+			t=$((SECONDS - start))
+			break
+		fi
+		kill -0 "$qemu" 2> /dev/null || break
+		sleep 0.2
+	done
+	kill -9 "$qemu" 2> /dev/null || true
+	wait "$qemu" 2> /dev/null || true
+	[ -n "$t" ] && echo $((t > 0 ? t : 1))
+}
+
+kvm_says="not tried"
+seconds=
+if [ "$wish" != tcg ]; then
+	if [ ! -w /dev/kvm ]; then
+		kvm_says="no usable /dev/kvm"
+	elif seconds=$(marker kvm 20); then
+		accel=kvm reason="a marker boot under KVM took $seconds s"
+	else
+		kvm_says="KVM opens but boots no guest to its marker"
+	fi
+fi
+if [ -z "$seconds" ] && [ "$wish" != kvm ]; then
+	# A host under load has been seen to take four times as long.
+	if seconds=$(marker tcg 120); then
+		accel=tcg reason="$kvm_says; a marker boot under TCG took $seconds s"
+	else
+		tail -n 3 "$work/console" "$work/error" >&2
+	fi
+fi
+[ -n "$seconds" ] || die "ACCEL=$wish boots no guest ($kvm_says)"
+printf '%s\n' "accel=$accel" "seconds=$seconds" "reason=$reason" > "$out"

@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# help.sh MAKEFILE: print the targets (their "##" comments), the variables, and
+# where to find what.
+. "$(dirname "$0")/lib.sh"
+
+[ $# = 1 ] || usage_die "usage: help.sh MAKEFILE"
+
+awk -F ':.*## ' '
+	/^##@ /                 { printf "\n%s\n", substr($0, 5) }
+	/^[a-z ]+:.*## /        { printf "  %-12s %s\n", $1, $2 }
+' "$1"
+
+cat <<TEXT
+
+Variables (default)
+  BASE=6.12          series of the kernel: a file in series/
+  KSRC=              the distribution's linux-source package, or a directory,
+                     a tarball, or DIR@REVISION of a git tree
+  VARIANT=lockstat   kernel configuration: $(awk '$1 ~ /^[a-z]/ { printf "%s ", $1 }' "$top/kernel-config/variants")
+  STATE=after        before or after the series
+  CGROUP=v2          the memory controller's hierarchy in the guest: v1 v2
+  TESTS=             programs of selftests/plan (all of them)
+  ACCEL=auto         auto kvm tcg
+  SMP=4 MEM=1G       the guest's CPUs and memory
+  JOBS=              processes of a build (number of CPUs)
+  O=build            all that is written goes there
+  ARCH= CROSS_COMPILE= LLVM=1 V=1    as kbuild has them
+
+Where to look
+  ci/qemu-command.sh     the machine that QEMU plays
+  ci/console-verdicts    which console line fails a run, and what is said of it
+  ci/verdict.pl          console and test results to PASS or FAIL
+  kernel-config/         options of the kernels: variants, and a file a purpose
+  selftests/plan         the tests that must report
+  series/, patches/      the patches and their order
+  selftests/mm/          the kselftests that the series brings
+  build/runs/            a folder a run: command, config, console, KTAP, verdict
+TEXT

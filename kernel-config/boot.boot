@@ -1,0 +1,1 @@
+console=ttyS0 reboot=t panic=-1

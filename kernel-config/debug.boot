@@ -1,0 +1,1 @@
+panic_on_warn=1
