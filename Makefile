@@ -149,7 +149,8 @@ report: ## the table of SESSION, also as JSON
 
 .PHONY: testpatch
 testpatch: tree ## write the series' test patch from selftests/mm
-	@ci/testpatch.sh $(tree) $(series)
+	@ci/apply.sh $(tree) $(series) before
+	@ci/testpatch.sh $(tree) $(series) $(dir $(lastword $(patches)))
 
 .PHONY: clean
 clean: ## remove the build folder
@@ -158,6 +159,23 @@ clean: ## remove the build folder
 .PHONY: help
 help: ## this text
 	@ci/help.sh Makefile
+
+##@ Parts of the check
+
+.PHONY: check-deps
+check-deps: ## deps, and what the checks need besides
+	@ci/deps.sh install $(sets) check
+
+.PHONY: host-tests
+host-tests: ## tests of the host side (bats)
+	@mkdir -p $(SESSION)
+	@bats --formatter tap ci/tests > $(SESSION)/host.tap || { grep '^not ok' $(SESSION)/host.tap; false; }
+
+.PHONY: series-checks
+series-checks: ## what must hold of the series and its kernels (bats)
+	@mkdir -p $(SESSION)
+	@WORK=$(work) TREE=$(tree) SERIES=$(series) bats --formatter tap ci/checks > $(SESSION)/series.tap || \
+		{ grep '^not ok' $(SESSION)/series.tap; false; }
 
 # --- Real files ------------------------------------------------------------
 

@@ -8,29 +8,21 @@
 # STATE   before (no patch applied), after (all of them), or push or pop
 #         (one step, for a person at work)
 #
+# quilt works on a copy of the series, TREE.queue, made when the tree has no
+# patch: it can only take out a patch whose file is still as it was put in.
 # A patch that does not apply without fuzz stops it: the patch, the file and
 # the hunk are said, and the tree is back as it was. So does a hand-made change
-# that a patch cannot be removed over.
+# that a patch cannot be taken out over.
 . "$(dirname "$0")/lib.sh"
 
 [ $# = 3 ] || usage_die "usage: apply.sh TREE SERIES before|after|push|pop"
 tree=$(realpath "$1") series=$(realpath "$2") state=$3
-export QUILT_PATCHES=$top/patches QUILT_SERIES=$series QUILT_PC=.pc
-cd "$tree"
-
-# Which text of the patches is applied: a patch file that was edited since has
-# to be taken out and put in again.
-text()
-{
-	local patch
-	{ quilt_ series 2> /dev/null || true; } | while IFS= read -r patch; do
-		cat "$QUILT_PATCHES/${patch#"$QUILT_PATCHES/"}"
-	done | sha256sum | cut -d' ' -f1
-}
+queue=$tree.queue
+export QUILT_PATCHES=$queue QUILT_SERIES=$queue/series QUILT_PC=.pc
 
 quilt_()
 {
-	quilt --quiltrc "$top/.quiltrc" "$@"
+	(cd "$tree" && quilt --quiltrc "$top/.quiltrc" "$@")
 }
 
 applied()
@@ -39,7 +31,7 @@ applied()
 	{ quilt_ applied 2> /dev/null || true; } | wc -l
 }
 
-# move VERB ARGS...: push or pop; on failure, undo to DEPTH patches and say why.
+# move VERB ARGS...: quilt's push or pop; on failure, back to where it began.
 move()
 {
 	local log depth rc=0
@@ -47,36 +39,64 @@ move()
 	log=$(mktemp)
 	on_exit rm -f "$log"
 	quilt_ "$@" > "$log" 2>&1 || rc=$?
-	# 2 means that there is nothing (more) to push or to pop; 1 with those
-	# words that there is no patch in the series.
+	# 2 means that there is nothing (more) to push or to pop, and so do
+	# these words where the series is empty.
 	if [ "$rc" = 0 ] || [ "$rc" = 2 ] || grep -q '^No \(patch\|series\)' "$log"; then
 		return 0
 	fi
-	grep -E '^(Applying patch|patching file|Hunk|can.t find|File|Patch|Removing patch)' "$log" |
-		grep -B2 -A1 -E 'FAILED|does not|can.t find|unapplied' >&2 || cat "$log" >&2
-	if [ "$1" = push ] && [ "$(applied)" -gt "$depth" ]; then
+	grep -v '^$' "$log" | awk '/^(Applying|Removing) patch/ { s = "" } { s = s $0 "\n" } END { printf "%s", s }' >&2
+	if [ "$(applied)" -gt "$depth" ]; then
 		quilt_ pop "$(($(applied) - depth))" > /dev/null
+	elif [ "$(applied)" -lt "$depth" ]; then
+		quilt_ push "$((depth - $(applied)))" > /dev/null
+	fi
+	if [ -d "$queue.old" ]; then
+		rm -rf "$queue"
+		mv "$queue.old" "$queue"
+		[ "$old_depth" = 0 ] || quilt_ push "$old_depth" > /dev/null
 	fi
 	die "quilt $*: stopped; the tree is as it was"
 }
 
-case $state in
-before)
+# The patches that the series lists, with the series, in one text.
+text()
+{
+	local patch
+	cat "$1"
+	sed 's/[ \t]*#.*//; /^$/d' "$1" | while IFS= read -r patch; do
+		cat "$2/$patch"
+	done
+}
+
+# renew: the queue becomes the series as it is now.
+renew()
+{
+	local patch
+	rm -rf "$queue.new"
+	mkdir -p "$queue.new"
+	sed 's/[ \t]*#.*//; /^$/d' "$series" | while IFS= read -r patch; do
+		mkdir -p "$queue.new/$(dirname "$patch")"
+		cp "$top/patches/$patch" "$queue.new/$patch"
+	done
+	cp "$series" "$queue.new/series"
+	[ ! -d "$queue" ] || mv "$queue" "$queue.old"
+	mv "$queue.new" "$queue"
+}
+
+if [ ! -f "$queue/series" ]; then
+	renew
+elif ! cmp -s <(text "$series" "$top/patches") <(text "$queue/series" "$queue"); then
+	# The old queue stays until the new one is in.
+	rm -rf "$queue.old"
+	old_depth=$(applied)
 	move pop -a
-	;;
-after)
-	want=$(text)
-	if [ "$(cat .pc/text 2> /dev/null)" != "$want" ]; then
-		move pop -a
-	fi
-	move push -a
-	# quilt has no word for "this text": its own folder is the place for ours.
-	[ ! -d .pc ] || echo "$want" > .pc/text
-	;;
-push|pop)
-	quilt_ "$state"
-	;;
-*)
-	usage_die "state '$state' is not known (before, after, push, pop)"
-	;;
+	renew
+fi
+
+case $state in
+before)   move pop -a ;;
+after)    move push -a ;;
+push|pop) quilt_ "$state" ;;
+*)        usage_die "state '$state' is not known (before, after, push, pop)" ;;
 esac
+rm -rf "$queue.old"

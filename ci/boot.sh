@@ -51,7 +51,7 @@ give_up()
 	for key in w l t; do
 		sysrq "$key"
 	done
-	kill -9 "$qemu" 2> /dev/null
+	kill -9 "$qemu" 2> /dev/null || true	# it may have ended meanwhile
 	wait "$qemu" 2> /dev/null || true
 	end=$2
 }

@@ -27,18 +27,22 @@ obj=$(realpath "$obj")
 : > "$obj/boot-parameters"
 for f in $fragments; do
 	[ -f "$configs/$f.config" ] || die "variant $variant: no fragment kernel-config/$f.config"
-	cat "$configs/$f.config" >> "$obj/requested"
+	# A last line without its newline must not run into the next fragment.
+	awk 1 "$configs/$f.config" >> "$obj/requested"
 	[ ! -f "$configs/$f.boot" ] || tr '\n' ' ' < "$configs/$f.boot" >> "$obj/boot-parameters"
 done
 
-make -s -C "$tree" O="$obj" KCONFIG_ALLCONFIG="$obj/requested" allnoconfig > "$obj/config.log" 2>&1 &&
-make -s -C "$tree" O="$obj" olddefconfig >> "$obj/config.log" 2>&1 ||
-	{ tail -n 5 "$obj/config.log" >&2; die "kbuild could not configure $variant"; }
+for target in allnoconfig olddefconfig; do
+	make -s -C "$tree" O="$obj" KCONFIG_ALLCONFIG="$obj/requested" "$target" > "$obj/config.log" 2>&1 || {
+		tail -n 5 "$obj/config.log" >&2
+		die "kbuild could not configure $variant"
+	}
+done
 
 # Each fragment's wish against the result; a later fragment may overrule.
 dropped=0
 for f in $fragments; do
-	while IFS= read -r line; do
+	while IFS= read -r line || [ -n "$line" ]; do
 		case $line in
 		CONFIG_*=*)               option=${line%%=*} want=${line#*=} ;;
 		"# CONFIG_"*" is not set") option=${line#\# } option=${option%% *} want=n ;;

@@ -14,25 +14,30 @@
 
 # What each set needs, as "package:proof"; the proof is a program on the PATH
 # or a file.
-run="make:make gcc:gcc bc:bc bison:bison flex:flex cpio:cpio git:git
-perl:perl quilt:quilt xz-utils:xz binutils:ld coreutils:timeout jq:jq
-libc6-dev:/usr/include/stdio.h libelf-dev:/usr/include/libelf.h
-libssl-dev:/usr/include/openssl/ssl.h util-linux:flock file:file
-busybox-static:/bin/busybox qemu-system-x86:qemu-system-x86_64"
-check="shellcheck:shellcheck bats:bats codespell:codespell"
-llvm="clang:clang lld:ld.lld llvm:llvm-objcopy"
-base_6_12="linux-source-6.12:/usr/src/linux-source-6.12.tar.xz"
-base_6_1="linux-source-6.1:/usr/src/linux-source-6.1.tar.xz"
+declare -A packages=(
+	[run]="make:make gcc:gcc bc:bc bison:bison flex:flex cpio:cpio git:git
+		perl:perl quilt:quilt xz-utils:xz binutils:ld coreutils:stdbuf jq:jq
+		libc6-dev:/usr/include/stdio.h libelf-dev:/usr/include/libelf.h
+		libssl-dev:/usr/include/openssl/ssl.h util-linux:flock
+		busybox-static:/bin/busybox qemu-system-x86:qemu-system-x86_64"
+	[check]="shellcheck:shellcheck bats:bats codespell:codespell"
+	[llvm]="clang:clang lld:ld.lld llvm:llvm-objcopy"
+	[base-6.12]="linux-source-6.12:/usr/src/linux-source-6.12.tar.xz"
+	[base-6.1]="linux-source-6.1:/usr/src/linux-source-6.1.tar.xz"
+)
 
 [ $# -ge 2 ] || usage_die "usage: deps.sh check|install TOOL-SET..."
 verb=$1
 shift
+case $verb in
+check|install) ;;
+*) usage_die "verb '$verb' is not known (check or install)" ;;
+esac
 
 missing=()
 for set in "$@"; do
-	name=${set//[-.]/_}
-	[ -n "${!name:-}" ] || usage_die "tool set '$set' is not known"
-	for entry in ${!name}; do
+	[ -n "${packages[$set]:-}" ] || usage_die "tool set '$set' is not known"
+	for entry in ${packages[$set]}; do
 		proof=${entry#*:}
 		if [ "${proof#/}" = "$proof" ]; then
 			command -v "$proof" > /dev/null || missing+=("${entry%%:*}")
@@ -66,8 +71,5 @@ install)
 		die "apt-get could not install: ${missing[*]}"
 	fi
 	exec "$0" check "$@"
-	;;
-*)
-	usage_die "verb '$verb' is not known (check or install)"
 	;;
 esac

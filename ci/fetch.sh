@@ -44,13 +44,13 @@ elif [ -f "$ksrc" ]; then
 		version=$(field "$out" version)	# unpacking 1.5 GB to read it again takes 10 s
 	else
 		version=$(tar -xOf "$path" --wildcards --no-wildcards-match-slash \
-			      --occurrence=1 '*/Makefile' | version)
+			      --occurrence=1 '*/Makefile' 2> /dev/null | version || true)
 	fi
 elif git -C "${ksrc%@*}" rev-parse -q --verify "${ksrc##*@}^{commit}" > /dev/null 2>&1; then
 	kind=git
 	path=$(realpath "${ksrc%@*}")
 	id=$(git -C "$path" rev-parse "${ksrc##*@}^{commit}")
-	version=$(git -C "$path" show "$id:Makefile" | version)
+	version=$(git -C "$path" show "$id:Makefile" 2> /dev/null | version || true)
 else
 	die "KSRC=$ksrc: neither a directory, a tarball, nor DIR@REVISION of a git tree"
 fi

@@ -9,7 +9,7 @@
 
 awk -F ':.*## ' '
 	/^##@ /                 { printf "\n%s\n", substr($0, 5) }
-	/^[a-z ]+:.*## /        { printf "  %-12s %s\n", $1, $2 }
+	/^[a-z -]+:.*## /       { printf "  %-14s %s\n", $1, $2 }
 ' "$1"
 
 cat <<TEXT

@@ -23,7 +23,7 @@ qemu=${QEMU:-qemu-system-x86_64}
 # microvm has no PCI and boots in half the time; it announces its virtio-mmio
 # devices on the kernel's command line, which needs an option. Else q35.
 if grep -q '^CONFIG_VIRTIO_MMIO_CMDLINE_DEVICES=y' "$kernel/.config" &&
-   "$qemu" -M help | grep -q '^microvm '; then
+   grep -q '^microvm ' <<< "$("$qemu" -M help)"; then
 	machine=microvm,acpi=off bus=device
 elif grep -q '^CONFIG_VIRTIO_PCI=y' "$kernel/.config"; then
 	machine=q35 bus=pci

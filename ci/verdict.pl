@@ -41,7 +41,7 @@ for (lines("plan")) {
 			  plan => !grep { $_ eq "no-plan" } @notes };
 }
 my %facts = map { /^(\w+)=(.*)/ ? ($1, $2) : () } lines("facts");
-my ($end, $seconds) = split ' ', ((lines("end"))[0] // '');
+my ($end, $number) = -e "$run/end" ? split ' ', ((lines("end"))[0] // '') : ();
 my @console = lines("console.log");
 my @programs = programs(lines("ktap.log"));
 
@@ -77,10 +77,11 @@ sub console_problem
 sub end_problem
 {
 	return "no record of how the boot ended (interrupted?)" unless defined $end;
-	return "silent console: nothing printed in $seconds s" if $end eq "silent" || !@console;
-	return "hang: no output for $seconds s" if $end eq "hang";
-	return "over its limit: still printing after $seconds s" if $end eq "limit";
-	return "early exit: QEMU ended (status $seconds) before the guest was done"
+	return "silent console: nothing printed in $number s" if $end eq "silent";
+	return "silent console: QEMU ended (status $number) with nothing printed" unless @console;
+	return "hang: no output for $number s" if $end eq "hang";
+	return "over its limit: still printing after $number s" if $end eq "limit";
+	return "early exit: QEMU ended (status $number) before the guest was done"
 		unless grep { /^guest: end/ } @console;
 	return;
 }
@@ -97,8 +98,12 @@ sub cpu_problem
 # Each expected program against what was reported.
 sub ktap_problems
 {
-	my %seen = map { $_->{name} => $_ } @programs;
-	my @problems;
+	my (%seen, @problems);
+
+	for (@programs) {
+		push @problems, "$_->{name}: reported twice" if $seen{$_->{name}}++;
+	}
+	%seen = map { $_->{name} => $_ } @programs;
 
 	return "no test was planned" unless @expected;
 	return "empty KTAP: no test reported" unless @programs;
@@ -113,6 +118,8 @@ sub ktap_problems
 		my @cases = @{$got->{cases}};
 		my ($failed) = grep { $_->{result} eq "not ok" } @cases;
 		my ($skipped) = grep { $_->{result} eq "skip" } @cases;
+		push @problems, "$name: $_" for @{$got->{errors}};
+		push @problems, "$name: unexpected skip: $got->{skip}" if defined $got->{skip};
 		push @problems, "$name: not ok: $failed->{name}" if $failed;
 		push @problems, "$name: timed out" if $got->{end} eq "timeout";
 		push @problems, "$name: truncated KTAP, it never ended" if $got->{end} eq "none";
@@ -123,7 +130,6 @@ sub ktap_problems
 		push @problems, sprintf("%s: %d cases, selftests/plan wants at least %d",
 					$name, scalar @cases, $want->{least})
 			if @cases < $want->{least};
-		push @problems, "$name: $_" for @{$got->{errors}};
 		push @problems, "$name: unexpected skip: $skipped->{name}" if $skipped;
 		push @problems, "$name: its exit code says failure" if $got->{end} eq "not ok" && !$failed;
 	}
@@ -131,7 +137,8 @@ sub ktap_problems
 }
 
 # The runner's log becomes a list of programs:
-# { name, end (ok, not ok, timeout, none), plan, cases => [{name, result}], errors }
+# { name, end (ok, not ok, timeout, none), plan, skip, cases => [{name, result}],
+# errors }
 # The runner indents what a program printed by "# ".
 sub programs
 {
@@ -173,6 +180,7 @@ sub cases
 			push @{$program->{cases}}, { name => $name, result => $result };
 		}
 	}
+	$program->{skip} = $tap->skip_all if $tap->skip_all;
 	my $planned = $tap->plan;
 	$program->{plan} = $tap->tests_planned if defined $planned;
 	push @{$program->{errors}}, grep { !/^(?:No plan found|Bad plan)/ } $tap->parse_errors;

@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# check.sh SESSION: all that CI runs, and its count.
+#
+# The host's own tests, then the default and the debug kernel, each before and
+# after the series, booted with all tests, then what must hold of the series.
+# SESSION gets host.tap, series.tap and the report.
+#
+# Host checks and kernel tests are counted on lines of their own and summed in
+# the last line, "N passed, N failed, N skipped". Exits 0 only when nothing
+# failed; a part that left no result counts as a failure.
+. "$(dirname "$0")/lib.sh"
+
+[ $# = 1 ] || usage_die "usage: check.sh SESSION"
+session=$1
+
+steps=(check-deps -host-tests fetch tree)
+for variant in default debug; do
+	for state in before after; do
+		steps+=("build VARIANT=$variant STATE=$state")
+	done
+	steps+=(initramfs "accel VARIANT=$variant")
+	for state in before after; do
+		for cgroup in v2 v1; do
+			steps+=("-boot VARIANT=$variant STATE=$state CGROUP=$cgroup")
+		done
+	done
+done
+"$top/ci/steps.sh" "$session" "${steps[@]}" -series-checks -report || true
+
+# tap FILE: "passed failed skipped" of the results in FILE; a file that is
+# missing, or holds fewer results than its plan, is one failure more.
+tap()
+{
+	awk '
+		/^1\.\.[0-9]+/         { planned = substr($1, 4) }
+		/^ok .*# skip/         { skipped++; next }
+		/^ok /                 { passed++ }
+		/^not ok /             { failed++ }
+		END { if (!planned || planned != passed + failed + skipped) failed++
+		      printf "%d %d %d\n", passed, failed, skipped }
+	' "$1" 2> /dev/null || echo 0 1 0
+}
+
+read -ra host <<< "$(tap "$session/host.tap")"
+read -ra series <<< "$(tap "$session/series.tap")"
+host=($((host[0] + series[0])) $((host[1] + series[1])) $((host[2] + series[2])))
+kernel=(0 1 0)
+if [ -f "$session/report.json" ]; then
+	mapfile -t kernel < <(jq '.count | .passed, .failed, .skipped' "$session/report.json")
+	# A boot can fail with every reported case passed.
+	if [ "$(jq -r .result "$session/report.json")" != PASS ] && [ "${kernel[1]}" = 0 ]; then
+		kernel[1]=1
+	fi
+fi
+
+grep -h '^not ok' "$session/host.tap" "$session/series.tap" 2> /dev/null || true
+echo "host checks: ${host[0]} passed, ${host[1]} failed, ${host[2]} skipped"
+echo "kernel tests: ${kernel[0]} passed, ${kernel[1]} failed, ${kernel[2]} skipped"
+echo "$((host[0] + kernel[0])) passed, $((host[1] + kernel[1])) failed, $((host[2] + kernel[2])) skipped"
+[ $((host[1] + kernel[1])) = 0 ] && [ $((host[0])) -gt 0 ] && [ $((kernel[0])) -gt 0 ]
