@@ -74,6 +74,10 @@ sets     = run base-$(BASE) $(if $(LLVM),llvm)
 # The sequence of a run; `ci/steps.sh` makes the session's folder.
 SESSION ?= $(O)/runs/$(shell date -u +%Y%m%dT%H%M%SZ)
 
+# The tree stands in one state at a time: what moves it, or needs it to stay,
+# holds this lock. $(call in-state,STATE,COMMAND): move the tree, run the command.
+in-state = mkdir -p $(work) && flock $(work)/lock sh -ec 'ci/apply.sh $(tree) $(series) $(1); $(2)'
+
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 .SUFFIXES:
@@ -111,11 +115,11 @@ tree: $(work)/tree.stamp ## unpack it
 
 .PHONY: apply
 apply: tree ## move the tree to STATE: before or after the series
-	@ci/apply.sh $(tree) $(series) $(STATE)
+	@$(call in-state,$(STATE))
 
 .PHONY: push pop
 push pop: tree ## one patch up, one down (quilt)
-	@ci/apply.sh $(tree) $(series) $@
+	@$(call in-state,$@)
 
 .PHONY: config
 config: $(kernel)/obj/.config ## configure VARIANT
@@ -149,8 +153,7 @@ report: ## the table of SESSION, also as JSON
 
 .PHONY: testpatch
 testpatch: tree ## write the series' test patch from selftests/mm
-	@ci/apply.sh $(tree) $(series) before
-	@ci/testpatch.sh $(tree) $(series) $(dir $(lastword $(patches)))
+	@$(call in-state,before,ci/testpatch.sh $(tree) $(series) $(dir $(lastword $(patches))))
 
 .PHONY: clean
 clean: ## remove the build folder
@@ -198,17 +201,14 @@ $(kernel)/obj/.config: $(work)/tree.stamp $(fragments)
 # Both states come from one tree and one object folder, so that the second is
 # an incremental build; the products stand apart.
 $(kernel)/before/image: $(kernel)/obj/.config
-	@ci/apply.sh $(tree) $(series) before
-	@ci/build.sh $(tree) $(kernel)/obj $(@D) $(image) $(JOBS)
+	@$(call in-state,before,ci/build.sh $(tree) $(kernel)/obj $(@D) $(image) $(JOBS))
 
 $(kernel)/after/image: $(kernel)/obj/.config $(series) $(patches)
-	@ci/apply.sh $(tree) $(series) after
-	@ci/build.sh $(tree) $(kernel)/obj $(@D) $(image) $(JOBS)
+	@$(call in-state,after,ci/build.sh $(tree) $(kernel)/obj $(@D) $(image) $(JOBS))
 
 # The tests come with the series; the same programs run on both kernels.
 $(work)/kselftest/log: $(work)/tree.stamp $(series) $(patches) selftests/plan $(wildcard selftests/guest/faults/*)
-	@ci/apply.sh $(tree) $(series) after
-	@ci/selftests.sh $(tree) $(work)/headers $(@D) $(JOBS)
+	@$(call in-state,after,ci/selftests.sh $(tree) $(work)/headers $(@D) $(JOBS))
 
 $(work)/initramfs.cpio: $(work)/kselftest/log selftests/guest/init selftests/guest/run-tests
 	@ci/initramfs.sh $(tree) $(work)/kselftest $@

@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# apply.sh TREE SERIES STATE: move the tree to a state of the series by quilt.
+# apply.sh TREE SERIES STATE [PATCH...]: move the tree to a state of the series
+# by quilt.
 #
 # TREE    an unpacked kernel tree of this project's
 # SERIES  a file in series/
 # STATE   before (no patch applied), after (all of them), or push or pop
 #         (one step, for a person at work)
+# PATCH   more patches, put on top of the series (mutants) or, before it, alone
 #
 # quilt works on a copy of the series, TREE.queue, made when the tree has no
 # patch: it can only take out a patch whose file is still as it was put in.
@@ -15,8 +17,9 @@
 # that a patch cannot be taken out over.
 . "$(dirname "$0")/lib.sh"
 
-[ $# = 3 ] || usage_die "usage: apply.sh TREE SERIES before|after|push|pop"
+[ $# -ge 3 ] || usage_die "usage: apply.sh TREE SERIES before|after|push|pop [PATCH...]"
 tree=$(realpath "$1") series=$(realpath "$2") state=$3
+shift 3
 queue=$tree.queue
 export QUILT_PATCHES=$queue QUILT_SERIES=$queue/series QUILT_PC=.pc
 
@@ -58,34 +61,39 @@ move()
 	die "quilt $*: stopped; the tree is as it was"
 }
 
-# The patches that the series lists, with the series, in one text.
-text()
+# fill QUEUE PATCH...: a queue of the series as it is now, and more patches.
+fill()
 {
-	local patch
-	cat "$1"
-	sed 's/[ \t]*#.*//; /^$/d' "$1" | while IFS= read -r patch; do
-		cat "$2/$patch"
+	local to=$1 patch
+	shift
+	rm -rf "$to"
+	mkdir -p "$to"
+	: > "$to/series"
+	if [ "$state" != before ] || [ $# = 0 ]; then
+		sed 's/[ \t]*#.*//; /^$/d' "$series" > "$to/series"
+	fi
+	while IFS= read -r patch; do
+		mkdir -p "$to/$(dirname "$patch")"
+		cp "$top/patches/$patch" "$to/$patch"
+	done < "$to/series"
+	for patch; do
+		cp "$patch" "$to/"
+		basename "$patch" >> "$to/series"
 	done
 }
 
-# renew: the queue becomes the series as it is now.
+# renew: the new queue takes the place of the old one.
 renew()
 {
-	local patch
-	rm -rf "$queue.new"
-	mkdir -p "$queue.new"
-	sed 's/[ \t]*#.*//; /^$/d' "$series" | while IFS= read -r patch; do
-		mkdir -p "$queue.new/$(dirname "$patch")"
-		cp "$top/patches/$patch" "$queue.new/$patch"
-	done
-	cp "$series" "$queue.new/series"
 	[ ! -d "$queue" ] || mv "$queue" "$queue.old"
 	mv "$queue.new" "$queue"
 }
 
+fill "$queue.new" "$@"
+on_exit rm -rf "$queue.new"
 if [ ! -f "$queue/series" ]; then
 	renew
-elif ! cmp -s <(text "$series" "$top/patches") <(text "$queue/series" "$queue"); then
+elif ! diff -r "$queue.new" "$queue" > /dev/null; then
 	# The old queue stays until the new one is in.
 	rm -rf "$queue.old"
 	old_depth=$(applied)
@@ -94,7 +102,7 @@ elif ! cmp -s <(text "$series" "$top/patches") <(text "$queue/series" "$queue");
 fi
 
 case $state in
-before)   move pop -a ;;
+before)   if [ $# = 0 ]; then move pop -a; else move push -a; fi ;;
 after)    move push -a ;;
 push|pop) quilt_ "$state" ;;
 *)        usage_die "state '$state' is not known (before, after, push, pop)" ;;

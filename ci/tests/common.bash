@@ -5,7 +5,11 @@
 # any user, from any checkout; nothing of the caller's environment reaches the
 # script under test.
 
-bats_require_minimum_version 1.5.0
+bats_require_minimum_version 1.8.0
+
+# A script that never ends is a failed test; bats looks at this.
+# shellcheck disable=SC2034
+BATS_TEST_TIMEOUT=60
 
 top=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
 fixtures=$BATS_TEST_DIRNAME/fixtures

@@ -23,7 +23,7 @@ files()
 # written: those that a person wrote here: no patch, no saved log, no licence
 written()
 {
-	files | grep -vE '^patches/|^ci/tests/fixtures/|^COPYING$'
+	files | grep -vE '^patches/|\.patch$|^ci/tests/fixtures/|^COPYING$'
 }
 
 # scripts REGEX: files whose first line is a "#!" that matches
