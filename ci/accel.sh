@@ -18,14 +18,16 @@ kernel=$1 initramfs=$2 wish=$3 smp=$4 mem=$5 out=$6
 work=$(mktemp -d)
 on_exit rm -rf "$work"
 
-# marker ACCEL SECONDS: boot it; prints the whole seconds that it took, fails
-# if no marker came in SECONDS.
+# marker ACCEL SECONDS: boot it; sets `seconds` to the whole seconds that it
+# took, or to nothing, and fails, if no marker came in SECONDS.
 marker()
 {
 	local command start=$SECONDS qemu t=
-	mapfile -t command < <("$top/ci/qemu-command.sh" "$kernel" "$initramfs" "$1" "$smp" "$mem" guest.mode=marker)
+	"$top/ci/qemu-command.sh" "$kernel" "$initramfs" "$1" "$smp" "$mem" guest.mode=marker > "$work/command"
+	mapfile -t command < "$work/command"
 	"${command[@]}" < /dev/null > "$work/console" 2> "$work/error" &
 	qemu=$!
+	on_exit kill -9 "$qemu"
 	while [ $((SECONDS - start)) -lt "$2" ]; do
 		if grep -q '^guest: marker' "$work/console"; then
 			t=$((SECONDS - start))
@@ -36,7 +38,9 @@ marker()
 	done
 	kill -9 "$qemu" 2> /dev/null || true
 	wait "$qemu" 2> /dev/null || true
-	[ -n "$t" ] && echo $((t > 0 ? t : 1))
+	seconds=$t
+	[ -n "$t" ] || return 1
+	[ "$t" -gt 0 ] || seconds=1
 }
 
 kvm_says="not tried"
@@ -44,7 +48,7 @@ seconds=
 if [ "$wish" != tcg ]; then
 	if [ ! -w /dev/kvm ]; then
 		kvm_says="no usable /dev/kvm"
-	elif seconds=$(marker kvm 20); then
+	elif marker kvm 20; then
 		accel=kvm reason="a marker boot under KVM took $seconds s"
 	else
 		kvm_says="KVM opens but boots no guest to its marker"
@@ -52,7 +56,7 @@ if [ "$wish" != tcg ]; then
 fi
 if [ -z "$seconds" ] && [ "$wish" != kvm ]; then
 	# A host under load has been seen to take four times as long.
-	if seconds=$(marker tcg 120); then
+	if marker tcg 120; then
 		accel=tcg reason="$kvm_says; a marker boot under TCG took $seconds s"
 	else
 		tail -n 3 "$work/console" "$work/error" >&2

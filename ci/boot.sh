@@ -5,7 +5,8 @@
 #
 # RUN      the run's folder; must hold `plan` (see verdict.pl). Gets command,
 #          console.log, ktap.log and, last, `end`: how QEMU ended, one of
-#          "exit STATUS", "silent SECONDS", "hang SECONDS", "limit SECONDS"
+#          "exit STATUS", or "silent|hang|limit SECONDS BYTES", with the size of
+#          the console before the kernel was asked what it does
 # LABEL    what the progress lines call this boot
 # SILENCE  seconds without a byte on any channel after which it is a hang
 # LIMIT    seconds after which it is ended although it still prints
@@ -47,13 +48,13 @@ sysrq()
 # give_up TEXT: write down why, let the kernel speak, end QEMU.
 give_up()
 {
+	end="$2 $(stat -c %s "$console")"
 	say "  $label: $1 after $(elapsed "$start"); asking the kernel what it does (sysrq w, l, t)"
 	for key in w l t; do
 		sysrq "$key"
 	done
 	kill -9 "$qemu" 2> /dev/null || true	# it may have ended meanwhile
 	wait "$qemu" 2> /dev/null || true
-	end=$2
 }
 
 programs=$(grep -c : "$run/plan" || true)

@@ -49,8 +49,9 @@ host=($((host[0] + series[0])) $((host[1] + series[1])) $((host[2] + series[2]))
 kernel=(0 1 0)
 if [ -f "$session/report.json" ]; then
 	mapfile -t kernel < <(jq '.count | .passed, .failed, .skipped' "$session/report.json")
-	# A boot can fail with every reported case passed.
-	if [ "$(jq -r .result "$session/report.json")" != PASS ] && [ "${kernel[1]}" = 0 ]; then
+	# A boot or a step can fail with every reported case passed.
+	if [ "$(jq -r .result "$session/report.json")" != PASS ] &&
+	   [ "$((host[1] + kernel[1]))" = 0 ]; then
 		kernel[1]=1
 	fi
 fi

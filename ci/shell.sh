@@ -6,6 +6,7 @@
 . "$(dirname "$0")/lib.sh"
 
 [ $# = 6 ] || usage_die "usage: shell.sh KERNEL INITRAMFS ACCEL-FILE CGROUP SMP MEM"
-mapfile -t command < <("$top/ci/qemu-command.sh" "$1" "$2" "$(field "$3" accel)" "$5" "$6" \
+command=$("$top/ci/qemu-command.sh" "$1" "$2" "$(field "$3" accel)" "$5" "$6" \
 	"guest.mode=shell guest.cgroup=$4")
+mapfile -t command <<< "$command"
 exec "${command[@]}"

@@ -15,11 +15,12 @@
 [ $# -ge 2 ] || usage_die "usage: steps.sh SESSION STEP..."
 session=$1
 shift
-mkdir -p "$session"
 runs=$(dirname "$session")
+mkdir -p "$runs"
 
 exec 9> "$runs/.lock"
 flock -n 9 || die "another run is under way in $runs; wait for it, or use another O="
+mkdir -p "$session"
 ln -sfn "$(basename "$session")" "$runs/latest"
 : > "$session/steps.tsv"
 

@@ -47,16 +47,17 @@ printf '%s\n' "variant=$(basename "$(dirname "$kernel")")" "state=$(basename "$k
 	"silence=$silence" "limit=$limit" > "$run/facts"
 {
 	uname -a
-	"${QEMU:-qemu-system-x86_64}" --version | head -n 1
-	grep -m 1 'model name' /proc/cpuinfo
+	"${QEMU:-qemu-system-x86_64}" --version | head -n 1 || true
+	grep -m 1 'model name' /proc/cpuinfo || true
 	echo "host CPUs: $(nproc)"
 	env | grep -E '^(ARCH|CROSS_COMPILE|LLVM|V|QEMU|SILENCE|LIMIT)=' || true
 } > "$run/environment"
 
 ports=(ktap="$run/ktap.log" lock_stat="$run/lock_stat.log" vmstat="$run/vmstat.log")
-mapfile -t command < <("$top/ci/qemu-command.sh" "$kernel" "$initramfs" "$accel" "$smp" "$mem" \
+"$top/ci/qemu-command.sh" "$kernel" "$initramfs" "$accel" "$smp" "$mem" \
 	"guest.mode=tests guest.cgroup=$cgroup guest.timeout=$program_timeout guest.tests=$(awk '{ print $1 }' "$run/plan" | paste -sd,)" \
-	"${ports[@]}")
+	"${ports[@]}" > "$run/command"
+mapfile -t command < "$run/command"
 start=$SECONDS
 "$top/ci/boot.sh" "$run" "$label" "$silence" "$limit" "${command[@]}"
 echo "seconds=$((SECONDS - start))" >> "$run/facts"

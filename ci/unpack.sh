@@ -11,9 +11,9 @@
 source=$1 tree=$2
 path=$(field "$source" path)
 
-rm -rf "$tree.new" "$tree.old"
+rm -rf "$tree.new"
 mkdir -p "$tree.new"
-on_exit rm -rf "$tree.new" "$tree.old"
+on_exit rm -rf "$tree.new"
 
 say "  unpacking Linux $(field "$source" version) from $path"
 case $(field "$source" kind) in
@@ -30,7 +30,7 @@ fi
 
 # The series begins anew with the tree.
 rm -rf "$tree.queue"
-if [ -e "$tree" ]; then
-	mv "$tree" "$tree.old"
-fi
+rm -rf "$tree.old"
+[ ! -e "$tree" ] || mv "$tree" "$tree.old"
 mv "$tree.new" "$tree"
+rm -rf "$tree.old"

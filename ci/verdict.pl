@@ -27,11 +27,13 @@ sub bail { print STDERR "verdict.pl: @_\n"; exit 2 }
 
 sub lines
 {
-	my ($name) = @_;
+	my ($name, $bytes) = @_;
 
 	open(my $f, '<', "$run/$name") or bail("$run/$name: $!");
-	my @lines = map { s/[\r\n]+$//r } <$f>;
-	return @lines;
+	my $text = do { local $/; <$f> } // "";
+	# What a hung kernel said when it was asked is no reason of its own.
+	$text = substr($text, 0, $bytes) if defined $bytes;
+	return map { s/\r+$//r } split /\n/, $text;
 }
 
 my @expected;		# { program, least, plan }, in order
@@ -41,8 +43,8 @@ for (lines("plan")) {
 			  plan => !grep { $_ eq "no-plan" } @notes };
 }
 my %facts = map { /^(\w+)=(.*)/ ? ($1, $2) : () } lines("facts");
-my ($end, $number) = -e "$run/end" ? split ' ', ((lines("end"))[0] // '') : ();
-my @console = lines("console.log");
+my ($end, $number, $bytes) = -e "$run/end" ? split ' ', ((lines("end"))[0] // '') : ();
+my @console = lines("console.log", $bytes);
 my @programs = programs(lines("ktap.log"));
 
 my @problems = (console_problem(), end_problem(), cpu_problem(), ktap_problems());
@@ -83,6 +85,7 @@ sub end_problem
 	return "over its limit: still printing after $number s" if $end eq "limit";
 	return "early exit: QEMU ended (status $number) before the guest was done"
 		unless grep { /^guest: end/ } @console;
+	return "QEMU ended with status $number" if $end eq "exit" && $number;
 	return;
 }
 
@@ -100,8 +103,10 @@ sub ktap_problems
 {
 	my (%seen, @problems);
 
+	my %planned = map { $_->{program} => 1 } @expected;
 	for (@programs) {
 		push @problems, "$_->{name}: reported twice" if $seen{$_->{name}}++;
+		push @problems, "$_->{name}: reported, but not planned" unless $planned{$_->{name}};
 	}
 	%seen = map { $_->{name} => $_ } @programs;
 
