@@ -16,6 +16,7 @@ ACCEL   ?= auto
 SMP     ?= 4
 MEM     ?= 1G
 TESTS   ?=
+MUTANTS ?=
 JOBS    ?= $(shell nproc)
 O       ?= build
 V       ?= 0
@@ -173,6 +174,10 @@ check-deps: ## deps, and what the checks need besides
 host-tests: ## tests of the host side (bats)
 	@mkdir -p $(SESSION)
 	@bats --formatter tap ci/tests > $(SESSION)/host.tap || { grep '^not ok' $(SESSION)/host.tap; false; }
+
+.PHONY: mutants
+mutants: $(work)/initramfs.cpio accel ## do broken kernels make the tests fail? (MUTANTS=names)
+	@mkdir -p $(work) && flock $(work)/lock ci/mutants.sh $(work) $(tree) $(series) $(kernel)/accel-$(ACCEL) $(SMP) $(MEM) $(JOBS) $(MUTANTS)
 
 .PHONY: series-checks
 series-checks: ## what must hold of the series and its kernels (bats)

@@ -36,11 +36,12 @@ sub lines
 	return map { s/\r+$//r } split /\n/, $text;
 }
 
-my @expected;		# { program, least, plan }, in order
+my @expected;		# { program, least, plan, retry }, in order
 for (lines("plan")) {
 	my ($program, $boot, $least, @notes) = split;
 	push @expected, { program => $program, least => $least,
-			  plan => !grep { $_ eq "no-plan" } @notes };
+			  plan => !grep({ $_ eq "no-plan" } @notes),
+			  retry => scalar grep { $_ eq "retry" } @notes };
 }
 my %facts = map { /^(\w+)=(.*)/ ? ($1, $2) : () } lines("facts");
 my ($end, $number, $bytes) = -e "$run/end" ? split ' ', ((lines("end"))[0] // '') : ();
@@ -101,14 +102,18 @@ sub cpu_problem
 # Each expected program against what was reported.
 sub ktap_problems
 {
-	my (%seen, @problems);
+	my (%seen, @problems);		# seen: name => program
 
-	my %planned = map { $_->{program} => 1 } @expected;
+	my %planned = map { $_->{program} => $_ } @expected;
 	for (@programs) {
-		push @problems, "$_->{name}: reported twice" if $seen{$_->{name}}++;
-		push @problems, "$_->{name}: reported, but not planned" unless $planned{$_->{name}};
+		my $want = $planned{$_->{name}};
+
+		push @problems, "$_->{name}: reported twice" if $seen{$_->{name}} && !$want->{retry};
+		push @problems, "$_->{name}: reported, but not planned" unless $want;
+		$_->{attempt} = ($seen{$_->{name}}{attempt} // 0) + 1;
+		$seen{$_->{name}} = $_;		# of several attempts, the last counts
 	}
-	%seen = map { $_->{name} => $_ } @programs;
+	@programs = grep { $seen{$_->{name}} == $_ } @programs;
 
 	return "no test was planned" unless @expected;
 	return "empty KTAP: no test reported" unless @programs;
@@ -142,8 +147,8 @@ sub ktap_problems
 }
 
 # The runner's log becomes a list of programs:
-# { name, end (ok, not ok, timeout, none), plan, skip, cases => [{name, result}],
-# errors }
+# { name, end (ok, not ok, timeout, none), plan, skip, attempt, errors,
+# cases => [{name, result}] }
 # The runner indents what a program printed by "# ".
 sub programs
 {

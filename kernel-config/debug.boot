@@ -1,1 +1,1 @@
-panic_on_warn=1
+panic_on_warn=1 oops=panic

@@ -90,8 +90,9 @@ map_functions="swap_cgroup_record swap_cgroup_clear lookup_swap_cgroup_id"
 
 @test "checkpatch --strict finds nothing in any patch" {
 	for p in $patches; do
-		# The tree's MAINTAINERS covers the new files by their folder.
-		run "$TREE/scripts/checkpatch.pl" --strict --no-tree --quiet --ignore FILE_PATH_CHANGES "$p"
+		# The tree's MAINTAINERS covers the new files by their folder, and
+		# without git history no commit id can be known.
+		run "$TREE/scripts/checkpatch.pl" --strict --no-tree --quiet --ignore FILE_PATH_CHANGES,UNKNOWN_COMMIT_ID "$p"
 		echo "$p: $output"
 		[ "$status" = 0 ]
 	done

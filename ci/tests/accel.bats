@@ -37,7 +37,7 @@ has_kvm()
 
 choose()
 {
-	run "$top/ci/accel.sh" "$kernel" initramfs.cpio "$1" 4 1G "$out"
+	run timeout -k 1 20 "$top/ci/accel.sh" "$kernel" initramfs.cpio "$1" 4 1G "$out"
 }
 
 @test "auto: TCG where KVM boots nothing, with the reason" {

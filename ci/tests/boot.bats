@@ -22,7 +22,7 @@ qemu()
 
 boot()
 {
-	run "$top/ci/boot.sh" "$run" lockstat-after-v2 "$1" "$2" qemu "$run" "${@:3}"
+	run timeout -k 1 30 "$top/ci/boot.sh" "$run" lockstat-after-v2 "$1" "$2" qemu "$run" "${@:3}"
 }
 
 # ended: QEMU told its process id; it must be gone.
@@ -107,6 +107,8 @@ ended()
 	boot 2 60
 	is "hang 2" "$(cut -d" " -f1,2 "$run/end")"
 	is "sysrq: Show Blocked State" "$(tail -n 1 "$run/console.log")"
+	# but not part of what the verdict goes by
+	is "guest: init cpus=4" "$(head -c "$(cut -d' ' -f3 "$run/end")" "$run/console.log")"
 }
 
 @test "a machine that ends at sysrq by itself is a hang too" {

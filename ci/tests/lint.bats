@@ -23,7 +23,7 @@ files()
 # written: those that a person wrote here: no patch, no saved log, no licence
 written()
 {
-	files | grep -vE '^patches/|\.patch$|^ci/tests/fixtures/|^COPYING$'
+	files | grep -vE '^patches/|\.(patch|diff)$|^ci/tests/fixtures/|^COPYING$'
 }
 
 # scripts REGEX: files whose first line is a "#!" that matches
@@ -93,8 +93,8 @@ scripts()
 @test "each file has its SPDX line, near its start" {
 	cd "$top"
 	local f
-	# no place for one: a quilt series speaks only of patches
-	for f in $(written | grep -vE '^series/|\.(svg|png|json)$|^\.gitignore$|^\.ci/|\.md$|\.boot$'); do
+	# no place for one: a quilt series, a commit's message, data
+	for f in $(written | grep -vE '^series/|\.(svg|png|json)$|^\.gitignore$|^\.ci/|\.md$|\.boot$|/commit-message$'); do
 		head -n 4 "$f" | grep -q 'SPDX-License-Identifier: GPL-2.0' ||
 			{ echo "no SPDX line: $f"; return 1; }
 	done

@@ -81,6 +81,9 @@ judge()
 @test "hang: the blocked tasks that sysrq shows are not the reason" {
 	judge
 }
+@test "hang-then-stall: a stall that the asking brought about is not the reason" {
+	judge
+}
 @test "limit: printing without an end" {
 	judge
 }
@@ -88,6 +91,9 @@ judge()
 	judge
 }
 @test "qemu-fails: QEMU did not start the machine" {
+	judge
+}
+@test "qemu-status: QEMU itself failed when all was done" {
 	judge
 }
 @test "silent: nothing printed" {
@@ -109,6 +115,9 @@ judge()
 	judge
 }
 @test "missing-program: one that the plan wants did not report" {
+	judge
+}
+@test "not-planned: one that nobody asked for reported" {
 	judge
 }
 @test "dropped-case: its own plan was lowered with it" {

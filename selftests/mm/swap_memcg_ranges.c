@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Swap ranges of large folios, and which cgroup pays for them.
+ *
+ * A large folio that is swapped out whole gets a range of slots, and its owner
+ * is recorded for all of them at once. What happens to the range afterwards
+ * need not be whole: a part of it is unmapped, at odd borders; some pages are
+ * read back one by one; the rest is read back at once, or freed at exit, in
+ * one batch with its neighbours. Code that clears one record too few leaves a
+ * page charged for ever; one too many makes the neighbour's cgroup swap for
+ * free, and its counter go below zero later.
+ *
+ * Two cgroups do this side by side for each size that the kernel offers. The
+ * per-CPU slot caches are emptied before counting, so that both have to pay
+ * for what they have in swap exactly.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../kselftest_harness.h"
+#include "swap_memcg_util.h"
+
+#define NR_CGROUPS	2
+#define NR_PAGES	((long)(8UL << 20) / psize())	/* of each */
+#define THP		"/sys/kernel/mm/transparent_hugepage/hugepages-%ukB/%s"
+
+/* Folios of @n pages in swap: neighbours, and aligned like the memory. */
+static long op_ranges(struct worker *w, long n, long unused)
+{
+	__u64 *off = calloc(w->nr, sizeof(*off));
+	long i, k, whole = 0;
+
+	if (!off || swap_offsets(w, 0, w->nr, off))
+		return -EIO;
+	for (i = 0; i < w->nr; i += n) {
+		for (k = 0; k < n && off[i + k] &&
+		     off[i + k] == off[i] + k; k++)
+			;
+		whole += k == n && off[i] % n == 0;
+	}
+	free(off);
+	return whole;
+}
+
+/* Unmap a part of every other folio, and what lies across a border. */
+static long op_holes(struct worker *w, long n, long unused)
+{
+	long i;
+
+	for (i = n; i < w->nr; i += 2 * n)
+		if (op_dontneed(w, i + 1, (n / 2) | 1))
+			return -errno;
+	return op_dontneed(w, w->nr / 2 - 1, 3);
+}
+
+/* Read what is left of those folios, page by page. */
+static long op_one_by_one(struct worker *w, long n, long unused)
+{
+	long i;
+
+	for (i = n; i < w->nr; i += 2 * n)
+		if (op_verify(w, i, n))
+			return -EIO;
+	return 0;
+}
+
+/* Read one page of each of the others; how many have come as a whole. */
+static long op_whole(struct worker *w, long n, long unused)
+{
+	long i, whole = 0;
+
+	for (i = 0; i < w->nr; i += 2 * n) {
+		if (op_swapped(w, i, n) != n)
+			continue;
+		if (op_verify(w, i + n / 2, 1))
+			return -EIO;
+		whole += !op_swapped(w, i, n);
+	}
+	return whole;
+}
+
+FIXTURE(ranges)
+{
+	char *cgroup[NR_CGROUPS];
+	struct worker worker[NR_CGROUPS];
+	int area;
+};
+
+FIXTURE_VARIANT(ranges)
+{
+	unsigned int kb;
+};
+
+FIXTURE_VARIANT_ADD(ranges, 16kB) { .kb = 16 };
+FIXTURE_VARIANT_ADD(ranges, 32kB) { .kb = 32 };
+FIXTURE_VARIANT_ADD(ranges, 64kB) { .kb = 64 };
+FIXTURE_VARIANT_ADD(ranges, 128kB) { .kb = 128 };
+FIXTURE_VARIANT_ADD(ranges, 256kB) { .kb = 256 };
+FIXTURE_VARIANT_ADD(ranges, 512kB) { .kb = 512 };
+FIXTURE_VARIANT_ADD(ranges, 1024kB) { .kb = 1024 };
+FIXTURE_VARIANT_ADD(ranges, 2048kB) { .kb = 2048 };
+
+static int folio_size(unsigned int kb, const char *enabled)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), THP, kb, "enabled");
+	return setting_write(path, enabled, NULL);
+}
+
+static long swapped_whole(unsigned int kb)
+{
+	char path[128], buf[32];
+
+	snprintf(path, sizeof(path), THP, kb, "stats/swpout");
+	return read_text(path, buf, sizeof(buf)) < 0 ? -1 : atol(buf);
+}
+
+FIXTURE_SETUP(ranges)
+{
+	const char *why;
+	unsigned int kb;
+	int i;
+
+	swap_memcg_reset();
+	why = memcg_setup(2);
+	if (why)
+		SKIP(return, "%s", why);
+	if (swapped_whole(variant->kb) < 0)
+		SKIP(return, "no folios of %u kB", variant->kb);
+	/* only this size, and only where it is asked for */
+	for (kb = 4; kb <= 16384; kb *= 2)
+		folio_size(kb, kb == variant->kb ? "madvise" : "never");
+
+	self->area = swap_area_add(NR_CGROUPS * 4 * NR_PAGES, false);
+	ASSERT_GE(self->area, 0);
+	for (i = 0; i < NR_CGROUPS; i++) {
+		self->cgroup[i] = memcg_add("range", i);
+		ASSERT_NE(NULL, self->cgroup[i]);
+		ASSERT_EQ(0, worker_start(&self->worker[i], self->cgroup[i],
+					  i));
+		ASSERT_EQ(0, worker_call(&self->worker[i], op_map, NR_PAGES,
+					 MADV_HUGEPAGE));
+	}
+}
+
+FIXTURE_TEARDOWN(ranges)
+{
+	int i;
+
+	for (i = 0; i < NR_CGROUPS; i++)
+		worker_kill(&self->worker[i]);
+	EXPECT_EQ(0, swap_memcg_reset());
+}
+
+/* All at the same time; the sum of what they return. */
+static long all(struct __test_metadata *_metadata, struct _test_data_ranges *self,
+		worker_fn fn, long a, long b)
+{
+	long n, sum = 0;
+	int i;
+
+	for (i = 0; i < NR_CGROUPS; i++)
+		worker_send(&self->worker[i], fn, a, b);
+	for (i = 0; i < NR_CGROUPS; i++) {
+		n = worker_wait(&self->worker[i]);
+		ASSERT_GE(n, 0);
+		sum += n;
+	}
+	return sum;
+}
+
+static void check_exact(struct __test_metadata *_metadata,
+			struct _test_data_ranges *self, const char *when)
+{
+	long own;
+	int i;
+
+	ASSERT_EQ(0, swap_drain_slot_caches());
+	for (i = 0; i < NR_CGROUPS; i++) {
+		own = self->worker[i].pid ?
+			worker_call(&self->worker[i], op_swapped, 0,
+				    NR_PAGES) : 0;
+		EXPECT_EQ(own, cg_read_long(self->cgroup[i],
+					    "memory.swap.current") / psize()) {
+			TH_LOG("of cgroup %d, %s", i, when);
+		}
+	}
+}
+
+static bool zswap_is_on(void)
+{
+	char buf[8];
+
+	return read_text("/sys/module/zswap/parameters/enabled", buf,
+			 sizeof(buf)) > 0 && buf[0] == 'Y';
+}
+
+TEST_F_TIMEOUT(ranges, of_two_cgroups, TEST_SECONDS)
+{
+	long n = variant->kb * 1024L / psize();
+	long most = NR_CGROUPS * NR_PAGES / n, least = most / 2;
+	long stat = swapped_whole(variant->kb), out, in;
+
+	all(_metadata, self, op_fill, 1, 0);
+	all(_metadata, self, op_pageout, 0, NR_PAGES);
+	stat = swapped_whole(variant->kb) - stat;
+	out = all(_metadata, self, op_ranges, n, 0);
+	check_exact(_metadata, self, "swapped out whole");
+
+	all(_metadata, self, op_holes, n, 0);
+	check_exact(_metadata, self, "partly unmapped");
+
+	ASSERT_EQ(0, folio_size(variant->kb, "never"));
+	all(_metadata, self, op_one_by_one, n, 0);
+	check_exact(_metadata, self, "half of it read page by page");
+
+	ASSERT_EQ(0, folio_size(variant->kb, "madvise"));
+	in = all(_metadata, self, op_whole, n, 0);
+	check_exact(_metadata, self, "the other half read whole");
+
+	/* all of it again, in smaller pieces now; one exits, one unmaps */
+	all(_metadata, self, op_pageout, 0, NR_PAGES);
+	check_exact(_metadata, self, "swapped out again");
+	worker_kill(&self->worker[0]);
+	check_exact(_metadata, self, "one has exited");
+	EXPECT_EQ(0, worker_call(&self->worker[1], op_verify, 3, NR_PAGES / 2));
+	EXPECT_EQ(0, worker_call(&self->worker[1], op_dontneed, 1,
+				 NR_PAGES - 6));
+	check_exact(_metadata, self, "the other one has unmapped most");
+
+	ASSERT_EQ(0, swap_area_off(self->area));
+	EXPECT_STREQ("", memcg_check_empty(self->cgroup, NR_CGROUPS) ?: "");
+	EXPECT_EQ(0, worker_call(&self->worker[1], op_verify, 0, NR_PAGES));
+	worker_stop(&self->worker[1]);
+	EXPECT_STREQ("", memcg_check_gone(self->cgroup, NR_CGROUPS) ?: "");
+
+	ksft_print_msg("ranges of %ld slots: %ld, %ld by pagemap (at least %ld)\n",
+		       n, stat, out, least);
+	ksft_print_msg("ranges read back whole: %ld\n", in);
+	ASSERT_GE(stat, least);
+	ASSERT_GE(out, least);
+	/* nothing is read whole from zswap, nor by the size of a page table */
+	if (!zswap_is_on() && variant->kb * 1024UL < read_pmd_pagesize())
+		ASSERT_GE(in, least / 4);
+}
+
+int main(int argc, char **argv)
+{
+	swap_memcg_guard();
+	return test_harness_run(argc, argv);
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the swap_memcg tests share: a guard that undoes everything, a swap area
+ * of the test's own, memory cgroups, and worker processes that own pages.
+ */
+#ifndef __SWAP_MEMCG_UTIL_H__
+#define __SWAP_MEMCG_UTIL_H__
+
+#include <linux/types.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "vm_util.h"
+#include "../cgroup/cgroup_util.h"
+
+/* A test under an emulator is slow: generous, but every wait has an end. */
+#define TEST_SECONDS	300
+#define WAIT_SECONDS	60
+
+/* Freed slots that a CPU may keep, still charged: SWAP_SLOTS_CACHE_SIZE. */
+#define SLOT_CACHE	64
+/* Free slots per CPU below which 6.12 turns the slot caches off and on. */
+#define SLOT_CACHE_OFF	(2 * SLOT_CACHE)
+#define SLOT_CACHE_ON	(5 * SLOT_CACHE)
+
+/* Poll until @cond is true; its last value is the value of the expression. */
+#define wait_until(cond)						\
+({									\
+	time_t __end = time(NULL) + WAIT_SECONDS;			\
+	bool __ok;							\
+									\
+	while (!(__ok = (cond)) && time(NULL) < __end)			\
+		usleep(20000);						\
+	__ok;								\
+})
+
+#define TREE		"ksft_swap_memcg"	/* top cgroup, and swap label */
+#define NR_AREAS	4
+#define NR_SETTINGS	64
+
+/* Shared by the test program, its children and the guardian. */
+extern struct state {
+	pid_t program;
+	pid_t guardian;
+	pid_t group;			/* process group of the running test */
+	int zram[NR_AREAS];		/* device number + 1 */
+	int drain;			/* area + 1 */
+	int nr_settings;
+	struct {
+		char path[128];
+		char value[64];
+	} setting[NR_SETTINGS];
+} *state;
+
+/* guard: call first in main(), before anything is set up */
+void swap_memcg_guard(void);
+/* Undo whatever any swap_memcg test has left; the number of leftovers. */
+int swap_memcg_reset(void);
+/* Write a setting and have the guard restore it (@undo: NULL for as it was). */
+int setting_write(const char *path, const char *value, const char *undo);
+
+/* swap areas: a zram device each */
+int swap_area_add(size_t nr_pages, bool rotational);
+int swap_area_off(int area);
+int swap_areas_remove(void);
+/* Slots that were freed wait in per-CPU caches, still charged: return them. */
+int swap_drain_slot_caches(void);
+/* True when the system has swap besides the areas of the test. */
+bool swap_in_use(void);
+
+/* memory cgroups: version 1 or 2; NULL, or why they cannot be had */
+const char *memcg_setup(int version);
+const char *memcg_parent(void);
+char *memcg_add(const char *name, int index);
+/* After swapoff: nothing is charged to v2 cgroups; what is left, or NULL. */
+const char *memcg_check_empty(char **cgroup, int nr);
+/* They can be removed, and are gone then. */
+const char *memcg_check_gone(char **cgroup, int nr);
+
+/*
+ * A worker is a process in a cgroup, pinned to a CPU, with an arena of pages
+ * that it fills and verifies. The test sends it functions to run.
+ */
+struct worker {
+	pid_t pid;
+	int cpu;
+	int to;				/* requests, test to worker */
+	int from;			/* results, worker to test */
+	/* of the worker's own process */
+	char *mem;
+	size_t nr;			/* pages in the arena */
+	__u32 *gen;			/* generation of each page, 0: not written */
+	int pagemap;
+};
+
+typedef long (*worker_fn)(struct worker *w, long a, long b);
+
+#define WORKER_DEAD	(-1000000L)
+
+int worker_start(struct worker *w, const char *cgroup, int cpu);
+void worker_send(struct worker *w, worker_fn fn, long a, long b);
+long worker_wait(struct worker *w);
+long worker_call(struct worker *w, worker_fn fn, long a, long b);
+void worker_stop(struct worker *w);
+void worker_kill(struct worker *w);
+
+/* requests: those that fail return a negative number */
+long op_map(struct worker *w, long nr, long advice);
+long op_fill(struct worker *w, long gen, long unused);
+long op_verify(struct worker *w, long first, long nr);
+long op_pageout(struct worker *w, long first, long nr);
+long op_dontneed(struct worker *w, long first, long nr);
+long op_swapped(struct worker *w, long first, long nr);
+
+/* for code that runs in the worker */
+void page_write(struct worker *w, size_t i, __u32 gen);
+bool page_check(struct worker *w, size_t i);
+/* The swap offset of each page, 0 for a page that is not swapped out. */
+int swap_offsets(struct worker *w, size_t first, size_t nr, __u64 *off);
+
+/*
+ * Two v1 cgroups on a swap area. Each has resident pages besides, so that a
+ * counter that is too low shows in a difference and is not cut off at 0.
+ */
+struct pair {
+	char *cgroup[2];
+	struct worker resident[2];
+	int area;
+	long swapped;			/* pages that each has in swap for good */
+	long online;			/* v1 memory cgroups without these */
+};
+
+const char *pair_setup(struct pair *p, size_t nr_pages, long swapped);
+void pair_kill(struct pair *p);
+/* Pages that a cgroup has in swap: exact, and negative when it is broken. */
+long pair_swap(struct pair *p, int i);
+/* End what is left, swapoff; what is still charged or NULL. */
+const char *pair_finish(struct pair *p);
+/* Move a process, charges of memory and swap with it or not. */
+int pair_move(struct pair *p, struct worker *w, int to, bool charges);
+bool pair_can_move_charges(struct pair *p);
+
+/* Move a worker with @nr pages in swap there and back, @rounds times. */
+struct moves {
+	long moves;			/* while children use the entries */
+	long moved;			/* entries that these have moved */
+	long during;			/* faults meanwhile */
+	long faults;			/* faults in all */
+};
+
+/* before any worker is started, which pair_setup() does */
+bool move_init(void);
+const char *move_under_fire(struct pair *p, struct worker *w, long nr,
+			    int rounds, struct moves *m);
+
+/* Memory for the test and its workers, charged to none of their cgroups. */
+void *shared_alloc(size_t size);
+int online_cpus(void);
+/* Stay on the CPU that is number @n of those online, counted round. */
+int cpu_pin(int n);
+/*
+ * A page that was freed stays charged while it is in the batch of a CPU on its
+ * way to an LRU list, which can be for ever on an idle CPU: empty them all.
+ */
+void lru_drain(void);
+/*
+ * A CPU also caches charges of the cgroup that charged or freed a page on it
+ * last, and pins it: have another cgroup, which stays, charge a page on each.
+ */
+void memcg_drain(void);
+
+#endif
