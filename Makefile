@@ -69,6 +69,8 @@ kernel  := $(work)/$(VARIANT)$(if $(LLVM),-llvm)
 series  := series/$(BASE)
 patches := $(addprefix patches/,$(shell sed 's/[ \t]*\#.*//' $(series)))
 tree    := $(work)/linux
+# The map's own file in both states, for the programs of bench/native.
+micro   := $(foreach s,before after,$(work)/micro/$(s)/mm/swap_cgroup.c)
 image   := bzImage
 sets     = run base-$(BASE) $(if $(LLVM),llvm)
 
@@ -101,7 +103,7 @@ check: ## all that CI runs: host side, then default and debug kernels
 
 .PHONY: doctor
 doctor: ## say in one line what is missing on this machine
-	@ci/deps.sh check $(sets) check && echo "nothing is missing"
+	@ci/deps.sh check $(sets) check micro && echo "nothing is missing"
 
 .PHONY: deps
 deps: ## install what is missing (Debian, Ubuntu; needs root or sudo)
@@ -152,6 +154,10 @@ shell: $(kernel)/$(STATE)/image $(work)/initramfs.cpio $(kernel)/accel-$(ACCEL) 
 report: ## the table of SESSION, also as JSON
 	@ci/report.pl $(SESSION)
 
+.PHONY: micro
+micro: $(work)/micro/bin/time ## time the map alone on this machine, before and after
+	@ci/micro.sh $(work)/micro
+
 .PHONY: testpatch
 testpatch: tree ## write the series' test patch from selftests/mm
 	@$(call in-state,before,ci/testpatch.sh $(tree) $(series) $(dir $(lastword $(patches))))
@@ -168,16 +174,29 @@ help: ## this text
 
 .PHONY: check-deps
 check-deps: ## deps, and what the checks need besides
-	@ci/deps.sh install $(sets) check
+	@ci/deps.sh install $(sets) check micro
 
 .PHONY: host-tests
 host-tests: ## tests of the host side (bats)
 	@mkdir -p $(SESSION)
 	@bats --formatter tap ci/tests > $(SESSION)/host.tap || { grep '^not ok' $(SESSION)/host.tap; false; }
 
+.PHONY: bisect
+bisect: $(work)/initramfs.cpio accel ## each patch alone: it builds, boots and passes
+	+@$(MAKE) --no-print-directory config
+	@mkdir -p $(work) && flock $(work)/lock ci/bisect.sh $(work) $(tree) $(series) $(VARIANT) \
+		$(kernel)/accel-$(ACCEL) $(SMP) $(MEM) $(JOBS)
+
 .PHONY: mutants
-mutants: $(work)/initramfs.cpio accel ## do broken kernels make the tests fail? (MUTANTS=names)
+mutants: $(work)/initramfs.cpio accel ## broken kernels must make the tests fail (MUTANTS=names)
+	+@$(foreach v,$(shell sed -n 's/^Kernel: //p' selftests/mutants/*.patch | sort -u),\
+		$(MAKE) --no-print-directory config VARIANT=$(v) &&) true
 	@mkdir -p $(work) && flock $(work)/lock ci/mutants.sh $(work) $(tree) $(series) $(kernel)/accel-$(ACCEL) $(SMP) $(MEM) $(JOBS) $(MUTANTS)
+
+.PHONY: micro-test
+micro-test: $(micro) ## the map alone under the sanitizers, with real threads
+	@mkdir -p $(SESSION)
+	@ci/micro-check.sh $(work)/micro > $(SESSION)/micro.tap || { grep -A9 '^not ok' $(SESSION)/micro.tap; false; }
 
 .PHONY: series-checks
 series-checks: ## what must hold of the series and its kernels (bats)
@@ -221,3 +240,13 @@ $(work)/initramfs.cpio: $(work)/kselftest/log selftests/guest/init selftests/gue
 # Order-only: the choice is made once, by the first kernel and guest there are.
 $(kernel)/accel-$(ACCEL): | $(kernel)/$(STATE)/image $(work)/initramfs.cpio
 	@ci/accel.sh $(kernel)/$(STATE) $(work)/initramfs.cpio $(ACCEL) $(SMP) $(MEM) $@
+
+# The map's file and header, as the tree has them in each state.
+$(work)/micro/before/mm/swap_cgroup.c: $(work)/tree.stamp
+	@$(call in-state,before,ci/micro-snapshot.sh $(tree) $(work)/micro/before)
+
+$(work)/micro/after/mm/swap_cgroup.c: $(work)/tree.stamp $(series) $(patches)
+	@$(call in-state,after,ci/micro-snapshot.sh $(tree) $(work)/micro/after)
+
+$(work)/micro/bin/time: $(micro) $(wildcard bench/native/Makefile bench/native/*.[ch] bench/native/include/*/*.h)
+	@$(MAKE) -s -C bench/native OUT=$(abspath $(work))/micro CC=$(if $(LLVM),clang,gcc) timing

@@ -6,8 +6,8 @@
 #
 # TREE    an unpacked kernel tree of this project's
 # SERIES  a file in series/
-# STATE   before (no patch applied), after (all of them), or push or pop
-#         (one step, for a person at work)
+# STATE   before (no patch applied), after (all of them), a number (the first so
+#         many), or push or pop (one step, for a person at work)
 # PATCH   more patches, put on top of the series (mutants) or, before it, alone
 #
 # quilt works on a copy of the series, TREE.queue, made when the tree has no
@@ -17,7 +17,7 @@
 # that a patch cannot be taken out over.
 . "$(dirname "$0")/lib.sh"
 
-[ $# -ge 3 ] || usage_die "usage: apply.sh TREE SERIES before|after|push|pop [PATCH...]"
+[ $# -ge 3 ] || usage_die "usage: apply.sh TREE SERIES before|after|NUMBER|push|pop [PATCH...]"
 tree=$(realpath "$1") series=$(realpath "$2") state=$3
 shift 3
 queue=$tree.queue
@@ -105,6 +105,10 @@ case $state in
 before)   if [ $# = 0 ]; then move pop -a; else move push -a; fi ;;
 after)    move push -a ;;
 push|pop) quilt_ "$state" ;;
-*)        usage_die "state '$state' is not known (before, after, push, pop)" ;;
+[1-9]*)
+	move pop -a
+	move push "$state"
+	;;
+*)        usage_die "state '$state' is not known (before, after, a number, push, pop)" ;;
 esac
 rm -rf "$queue.old"

@@ -3,9 +3,10 @@
 #
 # check.sh SESSION: all that CI runs, and its count.
 #
-# The host's own tests, then the default and the debug kernel, each before and
-# after the series, booted with all tests, then what must hold of the series.
-# SESSION gets host.tap, series.tap and the report.
+# The host's own tests, the map alone under the sanitizers, then the default
+# and the debug kernel, each before and after the series, booted with all
+# tests, then what must hold of the series. SESSION gets host.tap, micro.tap,
+# series.tap and the report.
 #
 # Host checks and kernel tests are counted on lines of their own and summed in
 # the last line, "N passed, N failed, N skipped". Exits 0 only when nothing
@@ -15,7 +16,7 @@
 [ $# = 1 ] || usage_die "usage: check.sh SESSION"
 session=$1
 
-steps=(check-deps -host-tests fetch tree)
+steps=(check-deps -host-tests fetch tree -micro-test)
 for variant in default debug; do
 	for state in before after; do
 		steps+=("build VARIANT=$variant STATE=$state")
@@ -44,8 +45,12 @@ tap()
 }
 
 read -ra host <<< "$(tap "$session/host.tap")"
-read -ra series <<< "$(tap "$session/series.tap")"
-host=($((host[0] + series[0])) $((host[1] + series[1])) $((host[2] + series[2])))
+for part in micro series; do
+	read -ra more <<< "$(tap "$session/$part.tap")"
+	for i in 0 1 2; do
+		host[i]=$((host[i] + more[i]))
+	done
+done
 kernel=(0 1 0)
 if [ -f "$session/report.json" ]; then
 	mapfile -t kernel < <(jq '.count | .passed, .failed, .skipped' "$session/report.json")
@@ -56,7 +61,7 @@ if [ -f "$session/report.json" ]; then
 	fi
 fi
 
-grep -h '^not ok' "$session/host.tap" "$session/series.tap" 2> /dev/null || true
+grep -h '^not ok' "$session"/*.tap 2> /dev/null || true
 echo "host checks: ${host[0]} passed, ${host[1]} failed, ${host[2]} skipped"
 echo "kernel tests: ${kernel[0]} passed, ${kernel[1]} failed, ${kernel[2]} skipped"
 echo "$((host[0] + kernel[0])) passed, $((host[1] + kernel[1])) failed, $((host[2] + kernel[2])) skipped"

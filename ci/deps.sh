@@ -3,7 +3,7 @@
 #
 # deps.sh check|install TOOL-SET...: the programs and packages that the steps
 # need. TOOL-SET: run (build and boot), check (tests of the host side too),
-# llvm (LLVM=1), base-6.12, base-6.1 (the kernel source package).
+# micro (the map by itself), llvm (LLVM=1), base-6.12, base-6.1 (the kernel source package).
 #
 # check    prints one line with what is missing and exits 1, or exits 0
 # install  installs what is missing on Debian or Ubuntu, as root or with
@@ -16,11 +16,12 @@
 # or a file.
 declare -A packages=(
 	[run]="make:make gcc:gcc bc:bc bison:bison flex:flex cpio:cpio git:git
-		perl:perl quilt:quilt xz-utils:xz binutils:ld coreutils:stdbuf jq:jq
+		perl:prove quilt:quilt xz-utils:xz binutils:ld coreutils:stdbuf jq:jq
 		libc6-dev:/usr/include/stdio.h libelf-dev:/usr/include/libelf.h
 		libssl-dev:/usr/include/openssl/ssl.h util-linux:flock
 		busybox-static:/bin/busybox qemu-system-x86:qemu-system-x86_64"
 	[check]="shellcheck:shellcheck bats:bats codespell:codespell"
+	[micro]="clang:clang valgrind:valgrind gnuplot-nox:gnuplot"
 	[llvm]="clang:clang lld:ld.lld llvm:llvm-objcopy"
 	[base-6.12]="linux-source-6.12:/usr/src/linux-source-6.12.tar.xz"
 	[base-6.1]="linux-source-6.1:/usr/src/linux-source-6.1.tar.xz"

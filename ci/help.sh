@@ -22,6 +22,7 @@ Variables (default)
   STATE=after        before or after the series
   CGROUP=v2          the memory controller's hierarchy in the guest: v1 v2
   TESTS=             programs of selftests/plan (all of them)
+  MUTANTS=           mutants of selftests/mutants (all of them)
   ACCEL=auto         auto kvm tcg
   SMP=4 MEM=1G       the guest's CPUs and memory
   JOBS=              processes of a build (number of CPUs)
@@ -33,6 +34,7 @@ Where to look
   ci/console-verdicts    which console line fails a run, and what is said of it
   ci/verdict.pl          console and test results to PASS or FAIL
   kernel-config/         options of the kernels: variants, and a file a purpose
+  bench/native/          the tree's own mm/swap_cgroup.c in a program of the host
   selftests/plan         the tests that must report
   series/, patches/      the patches and their order
   selftests/mm/          the kselftests that the series brings

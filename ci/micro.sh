@@ -47,4 +47,8 @@ done < "$counts/cells" > "$dir/counts.tsv"
 "$native/report.pl" "$dir"
 gnuplot -e "csv='$dir/micro.csv'; out='$dir/micro'; cpus=$(awk -F, 'NR > 1 && $3 > n { n = $3 } END { print n }' "$dir/micro.csv")" \
 	"$native/plot.gp"
+# One line a group, without blanks at the ends: a text that can be kept in git.
+awk '{ gsub(/^[ \t]+|[ \t]+$/, "") } /^$/ { next } /^<(svg|g|\/g|\/svg)/ { print "" } { printf "%s ", $0 } END { print "" }' \
+	"$dir/micro.svg" | sed 's/ $//' > "$dir/micro.svg.new"
+mv "$dir/micro.svg.new" "$dir/micro.svg"
 say "raw values: $dir/raw.tsv; table: $dir/micro.csv; picture: $dir/micro.svg, $dir/micro.png"
