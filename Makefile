@@ -39,6 +39,7 @@ endif
 
 bases    := $(notdir $(wildcard series/*))
 variants := $(shell awk '$$1 ~ /^[a-z]/ { print $$1 }' kernel-config/variants)
+mutants  := $(sort $(notdir $(basename $(wildcard selftests/mutants/*.patch))))
 programs := $(shell awk '$$1 ~ /:/ { print $$1 }' selftests/plan)
 
 # $(call one-of,NAME,VALUES): the variable is one of the words.
@@ -63,6 +64,10 @@ $(if $(LLVM),$(call matches,LLVM,1|-[0-9]+|/.*/,1 -14 /path/to/bin/))
 $(foreach t,$(TESTS),$(if $(filter $(t),$(programs)),,\
 	$(error TESTS: $(t) is not in selftests/plan; allowed: $(programs))))
 
+$(foreach m,$(MUTANTS),$(if $(filter $(m),$(mutants)),,\
+	$(error MUTANTS: $(m) is not in selftests/mutants; allowed: $(mutants))))
+$(if $(filter bisect mutants,$(MAKECMDGOALS)),$(if $(LLVM),$(error LLVM=$(LLVM) is not for $(MAKECMDGOALS))))
+
 # A source of one's own has a folder of its own, so has each compiler.
 work    := $(O)/$(BASE)$(if $(KSRC),-ksrc)
 kernel  := $(work)/$(VARIANT)$(if $(LLVM),-llvm)
@@ -72,7 +77,7 @@ tree    := $(work)/linux
 # The map's own file in both states, for the programs of bench/native.
 micro   := $(foreach s,before after,$(work)/micro/$(s)/mm/swap_cgroup.c)
 image   := bzImage
-sets     = run base-$(BASE) $(if $(LLVM),llvm)
+sets     = run $(if $(KSRC),,base-$(BASE)) $(if $(LLVM),llvm)
 
 # The sequence of a run; `ci/steps.sh` makes the session's folder.
 SESSION ?= $(O)/runs/$(shell date -u +%Y%m%dT%H%M%SZ)

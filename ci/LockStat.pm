@@ -7,8 +7,9 @@ package LockStat;
 use strict;
 use warnings;
 
-# The map's lock as lock_stat names it, by its only spin_lock_init().
-our $map_lock = '&ctrl->lock';
+# The map's lock as lock_stat names it: in the base, and once the series has
+# put the map in one object.
+our @map_lock = ('&ctrl->lock', '&map->lock');
 
 # read(FOLDER): { pages => N, class => { NAME => { contended, acquired } } }, or
 # undef where the kernel has no lock_stat. pages: swapped out and in, both.
@@ -45,10 +46,10 @@ sub compare
 	return ("  INVALID: a boot did not swap") unless $before->{pages} && $after->{pages};
 	push @lines, "", sprintf("  pages swapped out and in: %d before, %d after",
 				 $before->{pages}, $after->{pages});
-	push @lines, sprintf("  %-38s %15s %15s", "the map's lock, $map_lock", "before", "after");
+	push @lines, sprintf("  %-38s %15s %15s", "the map's lock, $map_lock[0]", "before", "after");
 	for my $what (qw(acquired contended)) {
 		push @lines, sprintf("    %-36s %15s %15s", "$what per 1,000 pages",
-				     map { per_1000($_, $map_lock, $what) } $before, $after);
+				     map { per_1000($_, $what) } $before, $after);
 	}
 	for my $side ([before => $before], [after => $after]) {
 		my ($name, $stat) = @$side;
@@ -69,13 +70,16 @@ sub compare
 	return @lines;
 }
 
-# per_1000(STAT, LOCK, WHAT): a count per 1,000 pages, "none" for no such lock
+# per_1000(STAT, WHAT): a count of the map's lock per 1,000 pages, "none" where
+# there is no such lock
 sub per_1000
 {
-	my ($stat, $lock, $what) = @_;
-	my $class = $stat->{class}{$lock} or return "none";
+	my ($stat, $what) = @_;
+	my @class = map { $stat->{class}{$_} // () } @map_lock or return "none";
+	my $n = 0;
 
-	return sprintf("%.1f", 1000 * $class->{$what} / $stat->{pages});
+	$n += $_->{$what} for @class;
+	return sprintf("%.1f", 1000 * $n / $stat->{pages});
 }
 
 1;

@@ -31,7 +31,7 @@ warnings()
 		rm -f "$obj/$o"
 	done
 	# shellcheck disable=SC2086 # one word an object
-	env -u MAKEFLAGS make -s -C "$tree" "O=$(realpath "$obj")" "-j$jobs" W=1 $objects 2>&1 |
+	{ env -u MAKEFLAGS make -s -C "$tree" "O=$(realpath "$obj")" "-j$jobs" W=1 $objects 2>&1 || true; } |
 		sed -n 's/^\([^ ]*\.[ch]\):[0-9:]* \(warning\|error\):/\1/p' | sort -u
 }
 

@@ -36,7 +36,12 @@ exec 3<> "$keys"
 
 "$@" <&3 > "$console" 2> "$run/qemu.log" &
 qemu=$!
-on_exit kill -9 "$qemu"
+# stop: end QEMU, unless it was waited for already.
+stop()
+{
+	[ -z "$qemu" ] || kill -9 "$qemu"
+}
+on_exit stop
 
 # sysrq KEY: a break and a key on the serial line, through QEMU's C-a escape.
 sysrq()
@@ -82,6 +87,7 @@ done
 if [ -z "$end" ]; then
 	rc=0
 	wait "$qemu" || rc=$?
+	qemu=
 	end="exit $rc"
 fi
 echo "$end" > "$run/end"

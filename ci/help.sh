@@ -31,9 +31,10 @@ Variables (default)
 
 Where to look
   ci/qemu-command.sh     the machine that QEMU plays
-  ci/console-verdicts    which console line fails a run, and what is said of it
+  ci/console-verdicts    which console line fails a run (applied by ci/verdict.pl)
   ci/verdict.pl          console and test results to PASS or FAIL
-  kernel-config/         options of the kernels: variants, and a file a purpose
+  kernel-config/         kernel options, a file a purpose (debug.config: the debug
+                         kernel's); variants says which make a kernel
   bench/native/          the tree's own mm/swap_cgroup.c in a program of the host
   selftests/plan         the tests that must report
   series/, patches/      the patches and their order

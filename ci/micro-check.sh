@@ -88,7 +88,9 @@ compiled()
 # locked FUNCTION: atomic instructions in it, one a line.
 locked()
 {
-	objdump -d --no-show-raw-insn "--disassemble=$1" "$bin/time" | grep -E '\block |\bxchg[bwlq]? .*\(' || true
+	objdump -d --no-show-raw-insn "--disassemble=$1" "$bin/time" > "$log"
+	grep -q "<$1>:" "$log" || echo "$1 is not there"
+	grep -E '\block |\bxchg[bwlq]? .*\(' "$log" || true
 }
 
 race='ThreadSanitizer: data race'

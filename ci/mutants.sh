@@ -62,7 +62,8 @@ build()
 {
 	local variant=$1 out=$2 on=$3
 	shift 3
-	"$top/ci/apply.sh" "$tree" "$series" "$on" "$@"
+	# Checked here: a condition switches errexit off.
+	"$top/ci/apply.sh" "$tree" "$series" "$on" "$@" || return 1
 	"$top/ci/build.sh" "$tree" "$work/$variant/obj" "$out" bzImage "$jobs"
 }
 
@@ -77,13 +78,13 @@ try()
 	if [ -n "$(header "$mutant" With)" ]; then
 		patches+=("$from/delays/$(header "$mutant" With)")
 	fi
-	result="does not build"
+	result="does not apply or build"
 	build "$variant" "$dir/$variant/$on" "$on" "${patches[@]}" "$mutant" || return 0
 	boot "$dir/$variant/$on" "$dir/run/$variant-$on-$cgroup" "$program" "$cgroup"
 	result="NOT CAUGHT"
 	! caught "$dir/run/$variant-$on-$cgroup" "$by" || result=caught
 	if [ "$result" = caught ] && [ "$(header "$mutant" Clean)" = yes ]; then
-		build "$variant" "$dir/clean/$variant/after" after "${patches[@]}"
+		build "$variant" "$dir/clean/$variant/after" after "${patches[@]}" || return 0
 		boot "$dir/clean/$variant/after" "$dir/clean/run/$variant-after-$cgroup" "$program" "$cgroup"
 		[ "$(jq -r .result "$dir/clean/run/$variant-after-$cgroup/verdict.json")" = PASS ] ||
 			result="caught, but the series with the same delay fails too"
@@ -100,8 +101,12 @@ for name in "${names[@]}"; do
 	n=$((n + 1)) start=$SECONDS
 	mutant=$from/$name.patch dir=$work/mutants/$name
 	[ -f "$mutant" ] || usage_die "there is no mutant '$name' in selftests/mutants"
-	# The queue holds the series; the tests are in it as well.
-	key=$({ cat "$mutant" "$series"; find "$from/delays" "$top/patches" -name '*.patch' -exec cat {} +; } | sha256sum)
+	# The tests are in the series; what they run in and on counts as well.
+	delay=$(header "$mutant" With)
+	key=$({ cat "$mutant" "$series" ${delay:+"$from/delays/$delay"}
+		cat "$work/source" "$top"/kernel-config/* "$top/selftests/plan" \
+			"$top/selftests/guest/init" "$top/selftests/guest/run-tests"
+		find "$top/patches" -name '*.patch' -print0 | sort -z | xargs -0 cat; } | sha256sum)
 	if [ "$(head -n 1 "$dir/result" 2> /dev/null)" != "$key" ]; then
 		say "[$n/${#names[@]}] $name: $(header "$mutant" Mistake)"
 		rm -rf "$dir"

@@ -113,6 +113,8 @@ long op_fill(struct worker *w, long gen, long unused);
 long op_verify(struct worker *w, long first, long nr);
 long op_pageout(struct worker *w, long first, long nr);
 long op_dontneed(struct worker *w, long first, long nr);
+long op_willneed(struct worker *w, long first, long nr);
+long op_lock(struct worker *w, long unused_a, long unused_b);
 long op_swapped(struct worker *w, long first, long nr);
 
 /* for code that runs in the worker */

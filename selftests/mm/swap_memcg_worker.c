@@ -343,3 +343,15 @@ long op_dontneed(struct worker *w, long first, long nr)
 	return madvise(w->mem + first * psize(), nr * psize(),
 		       MADV_DONTNEED) ? -errno : 0;
 }
+
+/* Into the swap cache, without being mapped. */
+long op_willneed(struct worker *w, long first, long nr)
+{
+	return madvise(w->mem + first * psize(), nr * psize(), MADV_WILLNEED);
+}
+
+/* Nothing of this process is swapped out from now on. */
+long op_lock(struct worker *w, long unused_a, long unused_b)
+{
+	return mlockall(MCL_CURRENT | MCL_FUTURE);
+}
