@@ -13,8 +13,9 @@
 #   With:      a delay that widens its window: a file in selftests/mutants/delays
 #   Kernel:    the variant that has to catch it: default, lockstat or debug
 #   Cgroup:    v1 or v2
-#   Caught-by: COLLECTION:PROGRAM CASE, which must print "not ok", or
-#              console REGULAR-EXPRESSION, an assertion that must fire
+#   Caught-by: COLLECTION:PROGRAM CASE, which must print "not ok" (without a
+#              case: any of them), or console REGULAR-EXPRESSION, an assertion
+#              that must fire
 #   Clean:     yes: the delay alone, on the series, must pass that program
 #
 # Caught means that it builds, boots, the run comes to its end and the named
@@ -43,9 +44,9 @@ caught()
 		grep -qE "${2#console }" "$1/console.log"
 		;;
 	*)
-		jq -e --arg program "${2%% *}" --arg case "${2#* }" '
+		jq -e --arg program "${2%% *}" --arg case "${2#"${2%% *}"}" '
 			any(.programs[]; .name == $program and
-			    any(.cases[]; .name == $case and .result == "not ok"))
+			    any(.cases[]; .result == "not ok" and ($case == "" or " " + .name == $case)))
 		' "$1/verdict.json" > /dev/null
 		;;
 	esac

@@ -110,6 +110,7 @@ void worker_kill(struct worker *w);
 /* requests: those that fail return a negative number */
 long op_map(struct worker *w, long nr, long advice);
 long op_fill(struct worker *w, long gen, long unused);
+long op_write_half(struct worker *w, long parity, long gen);
 long op_verify(struct worker *w, long first, long nr);
 long op_pageout(struct worker *w, long first, long nr);
 long op_dontneed(struct worker *w, long first, long nr);

@@ -11,9 +11,7 @@
  * cgroup gets back what another one has paid, and kernels with CONFIG_DEBUG_VM
  * say "kernel BUG at mm/swap_cgroup.c". The first test has such ranges in
  * silence, the second one provokes the race: threads swap out, fault and unmap
- * the same blocks while their process is moved, with and without charges. The
- * third one unmaps ranges of two cgroups that are in the swap cache while the
- * pages are reclaimed from it.
+ * the same blocks while their process is moved, with and without charges.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -34,10 +32,6 @@
 #define MIN_PAGEOUTS	60		/* of a block */
 #define THP64		"/sys/kernel/mm/transparent_hugepage/hugepages-64kB/"
 
-#define ZAP_ROUNDS	4
-#define ZAP_RANGE	64		/* pages */
-#define MIN_CACHED	(ZAP_ROUNDS * NR_PAGES / 2)
-
 static struct {
 	bool stop;
 	unsigned long blocks;		/* unmapped in part, written again */
@@ -47,15 +41,6 @@ static struct {
 } *storm;
 
 static pthread_mutex_t block_lock[NR_BLOCKS];
-
-static long op_write_half(struct worker *w, long parity, long gen)
-{
-	long i;
-
-	for (i = parity; i < w->nr; i += 2)
-		page_write(w, i, gen);
-	return 0;
-}
 
 static long op_swapped_half(struct worker *w, long parity, long unused)
 {
@@ -297,93 +282,6 @@ TEST_F_TIMEOUT(mixed, while_the_task_moves, TEST_SECONDS)
 	ASSERT_GE(storm->blocks, MIN_BLOCKS);
 	ASSERT_GE(storm->pageouts, MIN_PAGEOUTS);
 	ASSERT_GT(storm->faults, 0);
-}
-
-static long op_zap(struct worker *w, long unused_a, long unused_b)
-{
-	long i;
-
-	for (i = 0; i < w->nr; i += ZAP_RANGE)
-		op_dontneed(w, i, ZAP_RANGE);
-	return 0;
-}
-
-static long op_force_empty(struct worker *w, long cgroup, long unused)
-{
-	return cg_write((char *)cgroup, "memory.force_empty", "0");
-}
-
-FIXTURE(cached)
-{
-	struct pair pair;
-	struct worker worker;
-};
-
-FIXTURE_SETUP(cached)
-{
-	const char *why;
-	int i;
-
-	swap_memcg_reset();
-	why = pair_setup(&self->pair, 8 * NR_PAGES, 0);
-	if (why)
-		SKIP(return, "%s", why);
-	for (i = 0; i < 2; i++)
-		ASSERT_EQ(0, worker_call(&self->pair.resident[i], op_lock, 0, 0));
-	ASSERT_EQ(0, worker_start(&self->worker, self->pair.cgroup[0], 1));
-	ASSERT_EQ(0, worker_call(&self->worker, op_map, NR_PAGES,
-				 MADV_NOHUGEPAGE));
-}
-
-FIXTURE_TEARDOWN(cached)
-{
-	worker_kill(&self->worker);
-	pair_kill(&self->pair);
-	EXPECT_EQ(0, swap_memcg_reset());
-}
-
-/* Even pages in one cgroup and odd ones in the other, all in swap. */
-static void swap_out_halves(struct __test_metadata *_metadata,
-			    struct _test_data_cached *self, int gen)
-{
-	struct worker *w = &self->worker;
-	int i;
-
-	for (i = 0; i < 2; i++) {
-		ASSERT_EQ(0, pair_move(&self->pair, w, i, false));
-		ASSERT_EQ(0, worker_call(w, op_write_half, i, gen));
-	}
-	ASSERT_TRUE(wait_until(worker_call(w, op_pageout, 0, NR_PAGES) ==
-			       NR_PAGES));
-}
-
-TEST_F_TIMEOUT(cached, unmapped_while_reclaimed, TEST_SECONDS)
-{
-	struct pair *p = &self->pair;
-	long swapped, cached = 0;
-	int i, gen;
-
-	for (gen = 1; gen <= ZAP_ROUNDS; gen++) {
-		swap_out_halves(_metadata, self, gen);
-		swapped = pair_swap(p, 0) + pair_swap(p, 1);
-		ASSERT_EQ(0, worker_call(&self->worker, op_willneed, 0,
-					 NR_PAGES));
-		cached += swapped - pair_swap(p, 0) - pair_swap(p, 1);
-
-		worker_send(&self->worker, op_zap, 0, 0);
-		for (i = 0; i < 2; i++)
-			worker_send(&p->resident[i], op_force_empty,
-				    (long)p->cgroup[i], 0);
-		ASSERT_EQ(0, worker_wait(&self->worker));
-		for (i = 0; i < 2; i++)
-			worker_wait(&p->resident[i]);
-	}
-	worker_kill(&self->worker);
-
-	ASSERT_STREQ("", pair_finish(p) ?: "");
-	ksft_print_msg("pages unmapped in the swap cache: %ld (at least %d)\n",
-		       cached, MIN_CACHED);
-	ASSERT_GE(cached, MIN_CACHED);
 }
 
 int main(int argc, char **argv)

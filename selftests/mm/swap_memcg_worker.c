@@ -306,6 +306,16 @@ long op_fill(struct worker *w, long gen, long unused)
 	return 0;
 }
 
+/* Every other page only: those whose number is even, or odd. */
+long op_write_half(struct worker *w, long parity, long gen)
+{
+	long i;
+
+	for (i = parity; i < w->nr; i += 2)
+		page_write(w, i, gen);
+	return 0;
+}
+
 long op_verify(struct worker *w, long first, long nr)
 {
 	long i;
@@ -350,8 +360,8 @@ long op_willneed(struct worker *w, long first, long nr)
 	return madvise(w->mem + first * psize(), nr * psize(), MADV_WILLNEED);
 }
 
-/* Nothing of this process is swapped out from now on. */
+/* Nothing that this process has in memory is swapped out from now on. */
 long op_lock(struct worker *w, long unused_a, long unused_b)
 {
-	return mlockall(MCL_CURRENT | MCL_FUTURE);
+	return mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT);
 }
