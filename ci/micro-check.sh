@@ -88,9 +88,10 @@ compiled()
 # locked FUNCTION: atomic instructions in it, one a line.
 locked()
 {
-	objdump -d --no-show-raw-insn "--disassemble=$1" "$bin/time" > "$log"
-	grep -q "<$1>:" "$log" || echo "$1 is not there"
-	grep -E '\block |\bxchg[bwlq]? .*\(' "$log" || true
+	local code
+	code=$(objdump -d --no-show-raw-insn "--disassemble=$1" "$bin/time")
+	grep -q "<$1>:" <<< "$code" || echo "$1 is not there"
+	grep -E '\block |\bxchg[bwlq]? .*\(' <<< "$code" || true
 }
 
 race='ThreadSanitizer: data race'
