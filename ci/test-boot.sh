@@ -27,12 +27,15 @@ mkdir -p "$run"
 cp "$kernel/.config" "$run/config"
 cp "$kernel/command" "$run/kernel-command"
 # A program that is named runs in any case; else not what is known to fail
-# without the series, nor what fails on purpose.
-awk -v cgroup="$cgroup" -v tests=" $tests " -v state="$(basename "$kernel")" '
+# without the series, what is too slow for a debug kernel, nor what fails on
+# purpose.
+awk -v cgroup="$cgroup" -v tests=" $tests " -v state="$(basename "$kernel")" \
+    -v variant="$(basename "$(dirname "$kernel")")" '
 	$1 !~ /:/ || $2 != cgroup    { next }
 	tests !~ /^ *$/              { if (index(tests, " " $1 " ")) print; next }
 	$1 ~ /^guest:/               { next }
 	/after-only/ && state != "after" { next }
+	/not-debug/ && variant == "debug" { next }
 	{ print }
 ' "$top/selftests/plan" > "$run/plan"
 if [ ! -s "$run/plan" ]; then
