@@ -9,8 +9,9 @@
 # VARIANT  the kernel's configuration
 #
 # What changed is compiled with W=1; its warnings are compared with those of
-# the tree before the series, by file and text. A test that is known to fail
-# before the series is run from the patch on that fixes it: the first.
+# the tree before the series, by file and text. The tests that are known to fail
+# before the series run from the first patch on, which fixes one of them; the
+# other meets its fault by a rare race only, which ends with the third.
 # Prints a line a patch; exits 0 when all are fine.
 . "$(dirname "$0")/lib.sh"
 

@@ -85,7 +85,9 @@ try()
 	result="NOT CAUGHT"
 	! caught "$dir/run/$variant-$on-$cgroup" "$by" || result=caught
 	if [ "$result" = caught ] && [ "$(header "$mutant" Clean)" = yes ]; then
+		result="caught, but the series with the same delay does not build"
 		build "$variant" "$dir/clean/$variant/after" after "${patches[@]}" || return 0
+		result=caught
 		boot "$dir/clean/$variant/after" "$dir/clean/run/$variant-after-$cgroup" "$program" "$cgroup"
 		[ "$(jq -r .result "$dir/clean/run/$variant-after-$cgroup/verdict.json")" = PASS ] ||
 			result="caught, but the series with the same delay fails too"
