@@ -111,6 +111,7 @@ FIXTURE_TEARDOWN(swap_memcg)
 	for (i = 0; i < self->nr; i++)
 		worker_kill(&self->worker[i]);
 	EXPECT_EQ(0, swap_memcg_reset());
+	EXPECT_STREQ("", kernel_complained() ?: "");
 }
 
 /* After swapoff nothing is charged, and nothing keeps a removed cgroup. */
@@ -157,6 +158,7 @@ TEST_F_TIMEOUT(swap_memcg, all_cgroups_at_once, TEST_SECONDS)
 	}
 	EXPECT_LE(sum, self->nr * NR_PAGES + SLOT_CACHE * online_cpus());
 
+	EXPECT_STREQ("", memcg_check_slots(0) ?: "");
 	check_nothing_left(_metadata, self);
 	ksft_print_msg("slots exercised: %ld (at least %d)\n", slots,
 		       MIN_SLOTS);
@@ -185,6 +187,7 @@ TEST_F_TIMEOUT(swap_memcg, killed_while_others_swap, TEST_SECONDS)
 		slots += n;
 	}
 
+	EXPECT_STREQ("", memcg_check_slots(0) ?: "");
 	check_nothing_left(_metadata, self);
 	ksft_print_msg("slots exercised: %ld (at least %d)\n", slots,
 		       MIN_SLOTS);

@@ -189,6 +189,24 @@ int swap_drain_slot_caches(void)
 	return ret ?: swap_area_off(state->drain - 1);
 }
 
+long swap_slots_used(void)
+{
+	unsigned long kb, used = 0;
+	char line[256];
+	int id;
+	FILE *f;
+
+	f = fopen("/proc/swaps", "r");
+	if (!f)
+		return -errno;
+	while (fgets(line, sizeof(line), f))
+		if (sscanf(line, "/dev/zram%d %*s %*u %lu", &id, &kb) == 2 &&
+		    zram_is_ours(id))
+			used += kb;
+	fclose(f);
+	return used * 1024 / psize();
+}
+
 bool swap_in_use(void)
 {
 	char line[256];

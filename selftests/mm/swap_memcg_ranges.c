@@ -152,6 +152,7 @@ FIXTURE_TEARDOWN(ranges)
 	for (i = 0; i < NR_CGROUPS; i++)
 		worker_kill(&self->worker[i]);
 	EXPECT_EQ(0, swap_memcg_reset());
+	EXPECT_STREQ("", kernel_complained() ?: "");
 }
 
 /* All at the same time; the sum of what they return. */
@@ -177,7 +178,9 @@ static void check_exact(struct __test_metadata *_metadata,
 	long own;
 	int i;
 
-	ASSERT_EQ(0, swap_drain_slot_caches());
+	EXPECT_STREQ("", memcg_check_slots(0) ?: "") {
+		TH_LOG("%s", when);
+	}
 	for (i = 0; i < NR_CGROUPS; i++) {
 		own = self->worker[i].pid ?
 			worker_call(&self->worker[i], op_swapped, 0,

@@ -125,6 +125,7 @@ FIXTURE_TEARDOWN(neighbours)
 	for (i = 0; i < self->nr; i++)
 		worker_kill(&self->worker[i]);
 	EXPECT_EQ(0, swap_memcg_reset());
+	EXPECT_STREQ("", kernel_complained() ?: "");
 }
 
 /* Each cgroup pays for what it has swapped out: no more, no less. */
@@ -134,6 +135,7 @@ static void check_exact(struct __test_metadata *_metadata,
 	long own;
 	int i;
 
+	EXPECT_STREQ("", memcg_check_slots(0) ?: "");
 	for (i = 0; i < self->nr; i++) {
 		own = self->worker[i].pid ?
 			worker_call(&self->worker[i], op_swapped, 0,

@@ -24,6 +24,7 @@
 struct state *state;
 
 static char parent[PATH_MAX / 2];
+static int version;			/* of the cgroup hierarchy */
 
 /* settings */
 
@@ -89,10 +90,11 @@ static int memcg_v1_root(char *root, size_t len)
 	return ret;
 }
 
-const char *memcg_setup(int version)
+const char *memcg_setup(int cgroup_version)
 {
 	char root[PATH_MAX / 4], path[PATH_MAX];
 
+	version = cgroup_version;
 	if (geteuid())
 		return "needs root";
 	if (access("/sys/class/zram-control/hot_add", R_OK))
@@ -165,6 +167,36 @@ const char *memcg_check_empty(char **cgroup, int nr)
 	return NULL;
 }
 
+/* Pages of swap that the cgroups of the test pay for. */
+static long memcg_swap(void)
+{
+	long bytes;
+
+	if (version == 2)
+		bytes = cg_read_long(parent, "memory.swap.current");
+	else
+		bytes = cg_read_long(parent, "memory.memsw.usage_in_bytes") -
+			cg_read_long(parent, "memory.usage_in_bytes");
+	return bytes / (long)psize();
+}
+
+const char *memcg_check_slots(long cached)
+{
+	static char message[128];
+	long used, paid;
+
+	if (swap_drain_slot_caches())
+		return "cannot drain the slot caches";
+	used = swap_slots_used();
+	paid = memcg_swap();
+	if (paid <= used && paid >= used - cached)
+		return NULL;
+	snprintf(message, sizeof(message),
+		 "%ld slots are in use, %ld are paid for, %ld may be cached",
+		 used, paid, cached);
+	return message;
+}
+
 const char *memcg_check_gone(char **cgroup, int nr)
 {
 	static char message[128];
@@ -208,6 +240,29 @@ static int cgroup_remove(const char *cgroup)
 }
 
 /* the guard */
+
+static unsigned long kernel_taint(void)
+{
+	/* a warning, an oops, a bad page */
+	const unsigned long complaints = 1 << 9 | 1 << 7 | 1 << 5;
+	char buf[32];
+
+	if (read_text("/proc/sys/kernel/tainted", buf, sizeof(buf)) < 0)
+		return 0;
+	return strtoul(buf, NULL, 10) & complaints;
+}
+
+const char *kernel_complained(void)
+{
+	static char message[64];
+	unsigned long taint = kernel_taint() & ~state->taint;
+
+	if (!taint)
+		return NULL;
+	snprintf(message, sizeof(message),
+		 "the kernel has complained: tainted %#lx", taint);
+	return message;
+}
 
 int swap_memcg_reset(void)
 {
@@ -286,6 +341,7 @@ void swap_memcg_guard(void)
 		return;
 
 	swap_memcg_reset();
+	state->taint = kernel_taint();
 	state->program = getpid();
 	pid = fork();
 	if (!pid)

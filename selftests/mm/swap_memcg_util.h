@@ -48,6 +48,7 @@ extern struct state {
 	pid_t group;			/* process group of the running test */
 	int zram[NR_AREAS];		/* device number + 1 */
 	int drain;			/* area + 1 */
+	unsigned long taint;		/* of the kernel, at the start */
 	int nr_settings;
 	struct {
 		char path[128];
@@ -59,6 +60,11 @@ extern struct state {
 void swap_memcg_guard(void);
 /* Undo whatever any swap_memcg test has left; the number of leftovers. */
 int swap_memcg_reset(void);
+/*
+ * What the kernel has complained about since the program began (a warning, an
+ * oops, a bad page: /proc/sys/kernel/tainted), or NULL.
+ */
+const char *kernel_complained(void);
 /* Write a setting and have the guard restore it (@undo: NULL for as it was). */
 int setting_write(const char *path, const char *value, const char *undo);
 
@@ -68,6 +74,8 @@ int swap_area_off(int area);
 int swap_areas_remove(void);
 /* Slots that were freed wait in per-CPU caches, still charged: return them. */
 int swap_drain_slot_caches(void);
+/* Slots in use in the areas of the test, those in slot caches included. */
+long swap_slots_used(void);
 /* True when the system has swap besides the areas of the test. */
 bool swap_in_use(void);
 
@@ -77,6 +85,13 @@ const char *memcg_parent(void);
 char *memcg_add(const char *name, int index);
 /* After swapoff: nothing is charged to v2 cgroups; what is left, or NULL. */
 const char *memcg_check_empty(char **cgroup, int nr);
+/*
+ * What all cgroups of the test pay for is what is in use in its swap areas:
+ * exactly with cgroup v2 once the slot caches are empty, which this sees to;
+ * with v1 a slot whose page is in the swap cache is not paid for. @cached is
+ * the most slots of that kind. What is wrong, or NULL.
+ */
+const char *memcg_check_slots(long cached);
 /* They can be removed, and are gone then. */
 const char *memcg_check_gone(char **cgroup, int nr);
 

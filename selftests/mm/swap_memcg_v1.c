@@ -53,6 +53,7 @@ FIXTURE_TEARDOWN(swap_memcg_v1)
 	worker_kill(&self->worker[1]);
 	pair_kill(&self->pair);
 	EXPECT_EQ(0, swap_memcg_reset());
+	EXPECT_STREQ("", kernel_complained() ?: "");
 }
 
 /* The swap of both, in pages, is what the workers have swapped out. */
@@ -68,6 +69,8 @@ static long expect_own(struct __test_metadata *_metadata,
 		EXPECT_EQ(n, pair_swap(&self->pair, i));
 		sum += n;
 	}
+	/* pages that are in memory again may still have their slots */
+	EXPECT_STREQ("", memcg_check_slots(2 * NR_PAGES) ?: "");
 	return sum;
 }
 

@@ -64,6 +64,7 @@ FIXTURE_TEARDOWN(swap_memcg_v1_cached)
 	worker_kill(&self->worker);
 	pair_kill(&self->pair);
 	EXPECT_EQ(0, swap_memcg_reset());
+	EXPECT_STREQ("", kernel_complained() ?: "");
 }
 
 /* Even pages in one cgroup and odd ones in the other, all in swap. */

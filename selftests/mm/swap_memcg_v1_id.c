@@ -46,6 +46,7 @@ FIXTURE_TEARDOWN(swap_memcg_v1_id)
 	worker_kill(&self->worker);
 	pair_kill(&self->pair);
 	EXPECT_EQ(0, swap_memcg_reset());
+	EXPECT_STREQ("", kernel_complained() ?: "");
 }
 
 TEST_F_TIMEOUT(swap_memcg_v1_id, move_to_cgroup_without_swap, TEST_SECONDS)

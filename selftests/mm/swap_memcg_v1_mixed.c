@@ -202,6 +202,7 @@ FIXTURE_TEARDOWN(mixed)
 	worker_kill(&self->worker);
 	pair_kill(&self->pair);
 	EXPECT_EQ(0, swap_memcg_reset());
+	EXPECT_STREQ("", kernel_complained() ?: "");
 }
 
 /* Each cgroup pays for its half of the pages that are in swap. */
@@ -214,6 +215,7 @@ static void check_halves(struct __test_metadata *_metadata,
 	odd = worker_call(&self->worker, op_swapped_half, 1, 0);
 	EXPECT_EQ(even, pair_swap(&self->pair, owner_of_even));
 	EXPECT_EQ(odd, pair_swap(&self->pair, !owner_of_even));
+	EXPECT_STREQ("", memcg_check_slots(NR_PAGES) ?: "");
 }
 
 TEST_F_TIMEOUT(mixed, range_of_two_cgroups, TEST_SECONDS)
