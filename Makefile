@@ -66,7 +66,7 @@ $(foreach t,$(TESTS),$(if $(filter $(t),$(programs)),,\
 
 $(foreach m,$(MUTANTS),$(if $(filter $(m),$(mutants)),,\
 	$(error MUTANTS: $(m) is not in selftests/mutants; allowed: $(mutants))))
-$(if $(filter bisect mutants,$(MAKECMDGOALS)),$(if $(LLVM),$(error LLVM=$(LLVM) is not for $(MAKECMDGOALS))))
+$(if $(filter bisect mutants known,$(MAKECMDGOALS)),$(if $(LLVM),$(error LLVM=$(LLVM) is not for $(MAKECMDGOALS))))
 
 # A source of one's own has a folder of its own, so has each compiler.
 work    := $(O)/$(BASE)$(if $(KSRC),-ksrc)
@@ -197,6 +197,13 @@ mutants: $(work)/initramfs.cpio accel ## broken kernels must make the tests fail
 	+@$(foreach v,$(shell sed -n 's/^Kernel: //p' selftests/mutants/*.patch | sort -u),\
 		$(MAKE) --no-print-directory config VARIANT=$(v) &&) true
 	@mkdir -p $(work) && flock $(work)/lock ci/mutants.sh $(work) $(tree) $(series) $(kernel)/accel-$(ACCEL) $(SMP) $(MEM) $(JOBS) $(MUTANTS)
+
+.PHONY: known
+known: $(work)/initramfs.cpio accel ## what is known to fail on BASE must fail there
+	+@$(MAKE) --no-print-directory build VARIANT=default STATE=before
+	@mkdir -p $(SESSION)
+	@flock $(work)/lock ci/known.sh $(BASE) $(work) $(tree) $(series) $(kernel)/accel-$(ACCEL) $(SMP) $(MEM) $(JOBS) \
+		> $(SESSION)/known.tap || { grep -A1 '^not ok' $(SESSION)/known.tap; false; }
 
 .PHONY: micro-test
 micro-test: $(micro) ## the map alone under the sanitizers, with real threads

@@ -194,6 +194,35 @@ TEST_F_TIMEOUT(swap_memcg, killed_while_others_swap, TEST_SECONDS)
 	ASSERT_GE(slots, MIN_SLOTS);
 }
 
+TEST_F_TIMEOUT(swap_memcg, read_ahead, TEST_SECONDS)
+{
+	long slots = 0, paid;
+	int i;
+
+	/* into the swap cache: the slots stay in use, and are paid for */
+	for (i = 0; i < self->nr; i++) {
+		ASSERT_EQ(0, worker_call(&self->worker[i], op_fill, 1, 0));
+		slots += worker_call(&self->worker[i], op_pageout, 0, NR_PAGES);
+	}
+	EXPECT_STREQ("", memcg_check_slots(0) ?: "");
+	for (i = 0; i < self->nr; i++)
+		ASSERT_EQ(0, worker_call(&self->worker[i], op_willneed, 0,
+					 NR_PAGES / 2));
+	EXPECT_STREQ("", memcg_check_slots(0) ?: "");
+	for (i = 0; i < self->nr; i++) {
+		paid = cg_read_long(self->cgroup[i], "memory.swap.current");
+		EXPECT_EQ(worker_call(&self->worker[i], op_swapped, 0,
+				      NR_PAGES), paid / psize());
+		EXPECT_EQ(0, worker_call(&self->worker[i], op_verify, 0,
+					 NR_PAGES));
+	}
+
+	check_nothing_left(_metadata, self);
+	ksft_print_msg("slots exercised: %ld (at least %d)\n", slots,
+		       MIN_CGROUPS * NR_PAGES / 2);
+	ASSERT_GE(slots, MIN_CGROUPS * NR_PAGES / 2);
+}
+
 int main(int argc, char **argv)
 {
 	swap_memcg_guard();

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash
+#
+# What mutants.sh and known.sh share: kernels that must fail, in a way that
+# was said beforehand. Source it after lib.sh, with these variables set:
+#
+# work, tree, series   build folder of the base, its tree, a file in series/
+# accel, smp, mem      of the boots
+# jobs                 of the builds
+set -euo pipefail
+
+# build_kernel VARIANT STATE OUT [PATCH...]: the kernel of that state, with the
+# patches on top, in OUT/VARIANT/STATE.
+build_kernel()
+{
+	local variant=$1 state=$2 out=$3
+	shift 3
+	# Checked here: a condition switches errexit off.
+	"$top/ci/apply.sh" "$tree" "$series" "$state" "$@" || return 1
+	"$top/ci/build.sh" "$tree" "$work/$variant/obj" "$out/$variant/$state" bzImage "$jobs"
+}
+
+# boot_kernel KERNEL RUN CGROUP PROGRAM: the verdict is read from what it leaves.
+boot_kernel()
+{
+	"$top/ci/test-boot.sh" "$1" "$work/initramfs.cpio" "$accel" "$2" "$3" "$smp" "$mem" "$4" || true
+}
+
+# failed_as RUN WHAT: did that boot come to its end, and fail as WHAT says?
+# WHAT is "COLLECTION:PROGRAM [CASE]", of which a case, or that case, must have
+# printed "not ok", or "console EXTENDED-REGEX".
+failed_as()
+{
+	grep -q '^guest: end' "$1/console.log" || return 1
+	case $2 in
+	console\ *)
+		grep -qE "${2#console }" "$1/console.log"
+		;;
+	*)
+		jq -e --arg program "${2%% *}" --arg case "${2#"${2%% *}"}" '
+			any(.programs[]; .name == $program and
+			    any(.cases[]; .result == "not ok" and ($case == "" or " " + .name == $case)))
+		' "$1/verdict.json" > /dev/null
+		;;
+	esac
+}
+
+# passed RUN: is its verdict PASS?
+passed()
+{
+	[ "$(jq -r .result "$1/verdict.json")" = PASS ]
+}
