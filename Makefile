@@ -243,7 +243,7 @@ $(kernel)/after/image: $(kernel)/obj/.config $(series) $(patches)
 	@$(call in-state,after,ci/build.sh $(tree) $(kernel)/obj $(@D) $(image) $(JOBS))
 
 # The tests come with the series; the same programs run on both kernels.
-$(work)/kselftest/log: $(work)/tree.stamp $(series) $(patches) selftests/plan $(wildcard selftests/guest/faults/*)
+$(work)/kselftest/log: $(work)/tree.stamp $(series) $(patches) selftests/plan $(wildcard selftests/guest/programs/*)
 	@$(call in-state,after,ci/selftests.sh $(tree) $(work)/headers $(@D) $(JOBS))
 
 $(work)/initramfs.cpio: $(work)/kselftest/log selftests/guest/init selftests/guest/run-tests

@@ -32,7 +32,7 @@ plan=$(awk '$1 ~ /:/ { print $1 }' "$top/selftests/plan" | sort -u)
 for collection in $(printf '%s\n' "$plan" | cut -d: -f1 | sort -u); do
 	mkdir "$new/$collection"
 	if [ "$collection" = guest ]; then
-		cp "$top"/selftests/guest/faults/* "$new/$collection"
+		cp "$top"/selftests/guest/programs/* "$new/$collection"
 		continue
 	fi
 	targets=$(printf '%s\n' "$plan" | sed -n "s|^$collection:|$new/$collection/|p")
