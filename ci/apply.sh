@@ -56,7 +56,8 @@ move()
 	if [ -d "$queue.old" ]; then
 		rm -rf "$queue"
 		mv "$queue.old" "$queue"
-		[ "$old_depth" = 0 ] || quilt_ push "$old_depth" > /dev/null
+		depth=$(applied)
+		[ "$depth" -ge "$old_depth" ] || quilt_ push "$((old_depth - depth))" > /dev/null
 	fi
 	die "quilt $*: stopped; the tree is as it was"
 }
@@ -82,6 +83,17 @@ fill()
 	done
 }
 
+# common: how many patches the old and the new queue begin with alike
+common()
+{
+	local n=0 old new
+	while IFS= read -r old <&3 && IFS= read -r new <&4 && [ "$old" = "$new" ] &&
+	      cmp -s "$queue/$old" "$queue.new/$new"; do
+		n=$((n + 1))
+	done 3< "$queue/series" 4< "$queue.new/series"
+	echo "$n"
+}
+
 # renew: the new queue takes the place of the old one.
 renew()
 {
@@ -97,7 +109,9 @@ elif ! diff -r "$queue.new" "$queue" > /dev/null; then
 	# The old queue stays until the new one is in.
 	rm -rf "$queue.old"
 	old_depth=$(applied)
-	move pop -a
+	# What both begin with stays in: its objects need not be built again.
+	same=$(common)
+	[ "$old_depth" -le "$same" ] || move pop "$((old_depth - same))"
 	renew
 fi
 

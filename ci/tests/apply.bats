@@ -35,7 +35,7 @@ series()
 
 apply()
 {
-	run "$repo/ci/apply.sh" "$tree" "$repo/series/6.12" "$1"
+	run "$repo/ci/apply.sh" "$tree" "$repo/series/6.12" "$@"
 }
 
 # files: the tree's text, without quilt's own folder
@@ -175,6 +175,40 @@ files()
 	apply after
 	is 0 "$status"
 	grep -qx 'text nine' "$tree/mm/swapfile.c"
+	apply before
+	is "$stock" "$(files)"
+}
+
+@test "one more patch on top, exchanged for another: the series below stays in" {
+	local before
+	patch_of 0001-mutant mm/swapfile.c 's/text 9$/text nine/'
+	patch_of 0002-mutant mm/swapfile.c 's/text 8$/text eight/'
+	mv "$repo"/patches/6.12/swap-cgroup/*-mutant.patch "$tmp"
+	apply after "$tmp/0001-mutant.patch"
+	is 0 "$status"
+	grep -qx 'text nine' "$tree/mm/swapfile.c"
+	before=$(stat -c %y "$tree/mm/swap_cgroup.c")
+	apply after "$tmp/0002-mutant.patch"
+	is 0 "$status"
+	grep -qx 'text eight' "$tree/mm/swapfile.c"
+	grep -qx 'text 9' "$tree/mm/swapfile.c"
+	is "$before" "$(stat -c %y "$tree/mm/swap_cgroup.c")"
+	apply before
+	is "$stock" "$(files)"
+}
+
+@test "one more patch on top that does not apply: the old one is back in" {
+	local before
+	patch_of 0001-mutant mm/swapfile.c 's/text 9$/text nine/'
+	patch_of 0002-mutant mm/swapfile.c 's/text 8$/text eight/'
+	mv "$repo"/patches/6.12/swap-cgroup/*-mutant.patch "$tmp"
+	sed -i 's/text 7/text seven/' "$tmp/0002-mutant.patch"
+	apply after "$tmp/0001-mutant.patch"
+	before=$(files)
+	apply after "$tmp/0002-mutant.patch"
+	is 1 "$status"
+	has 0002-mutant.patch
+	is "$before" "$(files)"
 	apply before
 	is "$stock" "$(files)"
 }

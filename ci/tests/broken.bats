@@ -1,0 +1,195 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# mutants.sh and known.sh, with stand-ins for apply, build and boot: what is a
+# catch, what is none, and what is not done twice.
+
+load common
+
+setup()
+{
+	repo
+	mkdir -p "$repo/kernel-config" "$repo/patches/6.12" "$repo/series" \
+		"$repo"/selftests/{guest,known,mutants/delays} "$tmp/work/default/obj" "$tmp/work/default/before"
+	echo config > "$repo/kernel-config/boot.config"
+	echo series > "$repo/series/6.12"
+	echo source > "$tmp/work/source"
+	printf 'mm:swap_x\tv2\t2\nmm:swap_y\tv1\t1\n' > "$repo/selftests/plan"
+	touch "$repo/selftests/guest/init" "$repo/selftests/guest/run-tests"
+	# The patches that are applied last decide how the kernel behaves.
+	stand_in apply 'shift 3; echo applied "$@" >> "$tmp/log"; cat /dev/null "$@" > "$tmp/tree"'
+	stand_in build 'mkdir -p "$3"; ! grep -q BROKEN "$tmp/tree" || exit 1; cp "$tmp/tree" "$3/image"'
+	stand_in test-boot 'mkdir -p "$4"; echo "boot $8 $5" >> "$tmp/log"
+		n=$(grep -c "^boot" "$tmp/log"); result=ok
+		! grep -q MISTAKE "$1/image" || result="not ok"
+		! grep -q RARE "$1/image" || [ "$n" != 3 ] || result=ok
+		! grep -q UNSTABLE "$1/image" || [ "$n" != 7 ] || result="not ok"
+		grep -q PANIC "$1/image" || echo "guest: end" > "$4/console.log"
+		! grep -q ASSERTION "$1/image" || echo "swap slot 0:7 has memcg id 3" >> "$4/console.log"
+		verdict=PASS; [ "$result" = ok ] || verdict=FAIL
+		jq -n --arg r "$result" --arg v "$verdict" --arg p "$8" \
+			"{result: \$v, reason: \"why\", programs: [{name: \$p, cases: [{name: \"swap_x.one\", result: \$r}, {name: \"swap_x.two\", result: \"ok\"}]}]}" > "$4/verdict.json"'
+}
+
+# stand_in NAME SCRIPT: ci/NAME.sh, with $tmp set
+stand_in()
+{
+	printf '#!/usr/bin/env bash\nset -eu\ntmp=%q\n%s\n' "$tmp" "$2" > "$repo/ci/$1.sh"
+	chmod +x "$repo/ci/$1.sh"
+}
+
+# mutant NAME CAUGHT-BY BEHAVIOUR [DELAY]
+mutant()
+{
+	{
+		printf '%s\n' "Mistake: $1" ${4:+"With: $4.patch"} "Kernel: default" \
+			"Cgroup: v2" "Caught-by: $2" "Program: mm:swap_x" ---
+		echo "$3"
+	} > "$repo/selftests/mutants/$1.patch"
+	[ -z "${4:-}" ] || echo "${5:-pause}" > "$repo/selftests/mutants/delays/$4.patch"
+}
+
+mutants()
+{
+	run "$repo/ci/mutants.sh" "$tmp/work" "$tmp/linux" "$repo/series/6.12" accel 4 1G 2 "$@"
+}
+
+known()
+{
+	printf '%s\t' 6.12 "$@" > "$repo/selftests/known-failures"
+	echo >> "$repo/selftests/known-failures"
+	touch "$tmp/work/default/before/image"
+	run "$repo/ci/known.sh" 6.12 "$tmp/work" "$tmp/linux" "$repo/series/6.12" accel 4 1G 2
+}
+
+@test "a mutant whose test fails is caught" {
+	mutant 0001-a "mm:swap_x swap_x.one" MISTAKE
+	mutants
+	is 0 "$status"
+	has "1 of 1 caught, 1 of them in the default kernel"
+}
+
+@test "one whose test passes, or another case of it fails, is not" {
+	mutant 0001-a "mm:swap_x swap_x.one" nothing
+	mutant 0002-b "mm:swap_x swap_x.two" MISTAKE
+	mutants
+	is 1 "$status"
+	has "0 of 2 caught"
+}
+
+@test "a build that fails, or a boot that does not end, is no catch" {
+	mutant 0001-a mm:swap_x "BROKEN MISTAKE"
+	mutant 0002-b mm:swap_x "PANIC MISTAKE"
+	mutants
+	is 1 "$status"
+	has "does not apply or build"
+	has "NOT CAUGHT: 0 of 1"
+}
+
+@test "an assertion on the console" {
+	mutant 0001-a "console swap slot .* has memcg id" ASSERTION
+	mutant 0002-b "console swap slot .* has memcg id" MISTAKE
+	mutants
+	is 1 "$status"
+	has "1 of 2 caught"
+}
+
+@test "with a delay: five boots of five, and the series with it passes five" {
+	mutant 0001-a mm:swap_x MISTAKE slow
+	mutants
+	is 0 "$status"
+	has "caught 5 of 5, clean 5 of 5"
+	is 10 "$(grep -c ^boot "$tmp/log")"
+}
+
+@test "with a delay: one boot of five missed is no catch" {
+	mutant 0001-a mm:swap_x "MISTAKE RARE" slow
+	mutants
+	is 1 "$status"
+	has "NOT CAUGHT: 4 of 5"
+}
+
+@test "with a delay: a series that fails with it once" {
+	mutant 0001-a mm:swap_x MISTAKE slow UNSTABLE
+	mutants
+	is 1 "$status"
+	has "CLEAN SERIES FAILS: passes 4 of 5"
+}
+
+@test "two with the same delay and test share the clean boots" {
+	mutant 0001-a mm:swap_x MISTAKE slow
+	mutant 0002-b mm:swap_x MISTAKE slow
+	mutants
+	is 0 "$status"
+	is 15 "$(grep -c ^boot "$tmp/log")"
+}
+
+@test "what was done is not done again, unless something changed" {
+	mutant 0001-a mm:swap_x MISTAKE
+	mutants
+	mutants
+	is 1 "$(grep -c ^boot "$tmp/log")"
+	has "1 of 1 caught"
+	echo more >> "$repo/selftests/plan"
+	mutants
+	is 2 "$(grep -c ^boot "$tmp/log")"
+}
+
+@test "a mutant that is not there: exit status 2 and its name" {
+	mutant 0001-a mm:swap_x MISTAKE
+	mutants 0009-z
+	is 2 "$status"
+	has 0009-z
+}
+
+@test "a known failure that fails, with its line: ok" {
+	echo "MISTAKE ASSERTION" > "$repo/selftests/known/slow.patch"
+	known "mm:swap_x swap_x.one" slow.patch "swap slot 0:7" why -
+	is 0 "$status"
+	has "ok 1 - mm:swap_x"
+	grep -qx "boot mm:swap_x v2" "$tmp/log"
+}
+
+@test "one that passes, or fails without its line: not ok" {
+	echo ASSERTION > "$repo/selftests/known/slow.patch"
+	known "mm:swap_x swap_x.one" slow.patch "swap slot 0:7" why -
+	is 1 "$status"
+	has "not ok 1"
+	echo MISTAKE > "$repo/selftests/known/slow.patch"
+	known "mm:swap_x swap_x.one" slow.patch "swap slot 0:7" why -
+	is 1 "$status"
+	has "not ok 1"
+}
+
+@test "one that needs no help boots the stock kernel" {
+	known "mm:swap_y swap_x.one" - "swap slot" why -
+	is 1 "$status"
+	grep -qx "boot mm:swap_y v1" "$tmp/log"
+	run grep -c "applied .*patch" "$tmp/log"
+	is 0 "$output"
+}
+
+@test "the real mutants and known failures name what is there" {
+	local f key
+	cd "$top"
+	[ "$(find selftests/mutants -maxdepth 1 -name '*.patch' | wc -l)" -ge 15 ]
+	for f in selftests/mutants/*.patch; do
+		for key in Mistake Kernel Cgroup Caught-by; do
+			grep -q "^$key: ." "$f" || { echo "$f: no $key"; return 1; }
+		done
+		key=$(sed -n 's/^With: //p' "$f")
+		[ -z "$key" ] || [ -f "selftests/mutants/delays/$key" ] || { echo "$f: $key"; return 1; }
+		key=$(sed -n 's/^Program: //p; s/^Caught-by: \(mm:[a-z0-9_]*\).*/\1/p' "$f" | head -n 1)
+		awk -v p="$key" -v c="$(sed -n 's/^Cgroup: //p' "$f")" '$1 == p && $2 == c { n++ } END { exit !n }' selftests/plan ||
+			{ echo "$f: $key is not in the plan for it"; return 1; }
+	done
+	while IFS=$'\t' read -r base test with line cause link; do
+		[ -f "series/$base" ] && [ -n "$line" ] && [ -n "$cause" ] && [ -n "$link" ] || { echo "$test"; return 1; }
+		[ "$with" = - ] || [ -f "selftests/known/$with" ] || { echo "$with"; return 1; }
+		grep -q "^${test%% *}[[:space:]]" selftests/plan || { echo "$test is not in the plan"; return 1; }
+	done < <(grep -v '^#' selftests/known-failures)
+	# what runs after the series only is known to fail before
+	for key in $(awk '/^mm:.*after-only/ { print $1 }' selftests/plan); do
+		grep -qP "\t$key( [^\t]*)?\t" selftests/known-failures || { echo "$key"; return 1; }
+	done
+}
