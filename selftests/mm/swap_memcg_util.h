@@ -26,13 +26,17 @@
 #define SLOT_CACHE_OFF	(2 * SLOT_CACHE)
 #define SLOT_CACHE_ON	(5 * SLOT_CACHE)
 
-/* Poll until @cond is true; its last value is the value of the expression. */
+/*
+ * Poll until @cond is true; its last value is the value of the expression.
+ * There is nothing to wait for once the kernel has complained.
+ */
 #define wait_until(cond)						\
 ({									\
 	time_t __end = time(NULL) + WAIT_SECONDS;			\
 	bool __ok;							\
 									\
-	while (!(__ok = (cond)) && time(NULL) < __end)			\
+	while (!(__ok = (cond)) && time(NULL) < __end &&		\
+	       !kernel_complained())					\
 		usleep(20000);						\
 	__ok;								\
 })
