@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The swap areas of the swap_memcg tests, see swap_memcg_util.h: each a zram
- * device of its own, whose label tells a later run that it may be removed.
+ * The swap areas of the swap_memcg tests, see swap_memcg_util.h. Each is a
+ * zram device of its own, whose label tells a later run that it may be
+ * removed, or a file in the current directory, known by its name.
  */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/swap.h>
@@ -13,6 +15,7 @@
 #include "swap_memcg_util.h"
 
 #define SWAP_PRIORITY	SWAP_FLAG_PRIO_MASK	/* before any other area */
+#define FILE_PREFIX	TREE ".area"
 
 /* The header that mkswap(8) writes. */
 struct swap_header {
@@ -42,25 +45,33 @@ static int zram_write(int id, const char *attr, const char *value)
 	return ret < 0 ? ret : 0;
 }
 
-static int zram_mkswap(const char *dev, size_t nr_pages)
+static int area_mkswap(const char *path, size_t nr_pages, bool file)
 {
-	struct swap_header *h = calloc(1, psize());
-	int fd, ret = -EIO;
+	char *page = calloc(1, psize());
+	struct swap_header *h = (struct swap_header *)page;
+	int fd, ret = 0;
+	size_t i;
 
-	if (!h)
+	if (!page)
 		return -ENOMEM;
+	fd = open(path, O_WRONLY | (file ? O_CREAT | O_TRUNC : 0), 0600);
+	if (fd < 0) {
+		ret = -errno;
+		goto out;
+	}
+	/* a swap file must not have holes */
+	for (i = 0; file && !ret && i < nr_pages; i++)
+		if (write(fd, page, psize()) != psize())
+			ret = -ENOSPC;
 	h->version = 1;
 	h->last_page = nr_pages - 1;
 	memcpy(h->label, TREE, sizeof(TREE));
-	memcpy((char *)h + psize() - 10, "SWAPSPACE2", 10);
-
-	fd = open(dev, O_WRONLY);
-	if (fd >= 0) {
-		if (write(fd, h, psize()) == psize() && !fsync(fd))
-			ret = 0;
-		close(fd);
-	}
-	free(h);
+	memcpy(page + psize() - 10, "SWAPSPACE2", 10);
+	if (!ret && (pwrite(fd, page, psize(), 0) != psize() || fsync(fd)))
+		ret = -EIO;
+	close(fd);
+out:
+	free(page);
 	return ret;
 }
 
@@ -71,11 +82,11 @@ static bool zram_is_ours(int id)
 	bool ours = false;
 	int fd, i;
 
+	zram_path(dev, sizeof(dev), id, NULL);
 	for (i = 0; state && i < NR_AREAS; i++)
-		if (state->zram[i] == id + 1)
+		if (!strcmp(state->area[i].path, dev))
 			return true;
 
-	zram_path(dev, sizeof(dev), id, NULL);
 	fd = open(dev, O_RDONLY);
 	if (fd < 0)
 		return false;
@@ -99,48 +110,90 @@ static int zram_remove(int id)
 				     num, strlen(num)) > 0) ? 0 : -EBUSY;
 }
 
+/*
+ * The next area of the system that is in use, from /proc/swaps: its path, the
+ * kilobytes in use, and whether it is one of the tests'.
+ */
+static bool swaps_next(FILE *f, char *path, unsigned long *kb, bool *ours)
+{
+	char line[PATH_MAX + 128];
+	const char *base;
+	int id;
+
+	while (fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%4095s %*s %*u %lu", path, kb) != 2)
+			continue;	/* the heading */
+		base = strrchr(path, '/');
+		if (sscanf(path, "/dev/zram%d", &id) == 1)
+			*ours = zram_is_ours(id);
+		else
+			*ours = base && !strncmp(base + 1, FILE_PREFIX,
+						 strlen(FILE_PREFIX));
+		return true;
+	}
+	return false;
+}
+
+static int file_remove(const char *path)
+{
+	if (access(path, F_OK))
+		return 0;
+	if (swapoff(path) && errno != EINVAL)
+		return -errno;
+	return unlink(path) ? -errno : 0;
+}
+
+/* Those in use, wherever they are, and all that are in this directory. */
+static int files_remove(void)
+{
+	char path[PATH_MAX];
+	unsigned long kb;
+	int i, left = 0;
+	bool ours;
+	FILE *f;
+
+	f = fopen("/proc/swaps", "r");
+	while (f && swaps_next(f, path, &kb, &ours))
+		if (ours && strncmp(path, "/dev/", 5))
+			left += !!file_remove(path);
+	if (f)
+		fclose(f);
+	for (i = 0; i < NR_AREAS; i++) {
+		snprintf(path, sizeof(path), FILE_PREFIX "%d", i);
+		left += !!file_remove(path);
+	}
+	return left;
+}
+
 int swap_areas_remove(void)
 {
 	struct dirent *d;
-	int id, left = 0;
+	int id, left = files_remove();
 	DIR *dir;
 
 	dir = opendir("/sys/block");
 	if (!dir)
-		return 0;
+		return left;
 	while ((d = readdir(dir))) {
 		if (sscanf(d->d_name, "zram%d", &id) == 1 && zram_is_ours(id))
 			left += !!zram_remove(id);
 	}
 	closedir(dir);
-	memset(state->zram, 0, sizeof(state->zram));
+	memset(state->area, 0, sizeof(state->area));
 	state->drain = 0;
 	return left;
 }
 
-static int swap_area_on(int area, int flags)
+static int zram_new(int area, size_t nr_pages, bool rotational)
 {
-	char dev[64];
+	char *path = state->area[area].path, buf[32];
+	int id, ret;
 
-	zram_path(dev, sizeof(dev), state->zram[area] - 1, NULL);
-	return swapon(dev, flags) ? -errno : 0;
-}
-
-/* The area by number, or -errno. */
-static int swap_area_new(size_t nr_pages, bool rotational)
-{
-	char buf[32], dev[64];
-	int area, id, ret;
-
-	for (area = 0; area < NR_AREAS && state->zram[area]; area++)
-		;
-	if (area == NR_AREAS)
-		return -ENOSPC;
 	ret = read_text("/sys/class/zram-control/hot_add", buf, sizeof(buf));
 	if (ret < 0)
 		return ret;
 	id = atoi(buf);
-	state->zram[area] = id + 1;
+	zram_path(path, sizeof(state->area[area].path), id, NULL);
 
 	snprintf(buf, sizeof(buf), "%zu", nr_pages * psize());
 	ret = zram_write(id, "disksize", buf);
@@ -149,29 +202,58 @@ static int swap_area_new(size_t nr_pages, bool rotational)
 				 rotational ? "1" : "0");
 	if (ret)
 		return ret;
-	zram_path(dev, sizeof(dev), id, NULL);
-	if (!wait_until(!access(dev, W_OK)))
-		return -ENODEV;
-	ret = zram_mkswap(dev, nr_pages);
+	return wait_until(!access(path, W_OK)) ? 0 : -ENODEV;
+}
+
+/* The area by number, or -errno. */
+static int swap_area_new(size_t nr_pages, enum area_kind kind, int flags)
+{
+	int area, ret = 0;
+	char *path;
+
+	for (area = 0; area < NR_AREAS && *state->area[area].path; area++)
+		;
+	if (area == NR_AREAS)
+		return -ENOSPC;
+	path = state->area[area].path;
+	state->area[area].flags = flags;
+	if (kind == AREA_FILE)
+		snprintf(path, sizeof(state->area[area].path),
+			 FILE_PREFIX "%d", area);
+	else
+		ret = zram_new(area, nr_pages, kind == AREA_ROTATIONAL);
+	if (!ret)
+		ret = area_mkswap(path, nr_pages, kind == AREA_FILE);
+	return ret ?: area;
+}
+
+int swap_area_add_kind(size_t nr_pages, enum area_kind kind, int below)
+{
+	int area, ret;
+
+	area = swap_area_new(nr_pages, kind,
+			     SWAP_FLAG_PREFER | (SWAP_PRIORITY - below));
+	if (area < 0)
+		return area;
+	ret = swap_area_on(area);
 	return ret ?: area;
 }
 
 int swap_area_add(size_t nr_pages, bool rotational)
 {
-	int area = swap_area_new(nr_pages, rotational), ret;
+	return swap_area_add_kind(nr_pages, rotational ? AREA_ROTATIONAL :
+				  AREA_SOLID_STATE, 0);
+}
 
-	if (area < 0)
-		return area;
-	ret = swap_area_on(area, SWAP_FLAG_PREFER | SWAP_PRIORITY);
-	return ret ?: area;
+int swap_area_on(int area)
+{
+	return swapon(state->area[area].path, state->area[area].flags) ?
+	       -errno : 0;
 }
 
 int swap_area_off(int area)
 {
-	char dev[64];
-
-	zram_path(dev, sizeof(dev), state->zram[area] - 1, NULL);
-	return swapoff(dev) ? -errno : 0;
+	return swapoff(state->area[area].path) ? -errno : 0;
 }
 
 int swap_drain_slot_caches(void)
@@ -180,49 +262,59 @@ int swap_drain_slot_caches(void)
 
 	/* swapoff of any area drains them for all areas: take a small one */
 	if (!state->drain) {
-		ret = swap_area_new(16, false);
+		ret = swap_area_new(16, AREA_SOLID_STATE, 0);
 		if (ret < 0)
 			return ret;
 		state->drain = ret + 1;
 	}
-	ret = swap_area_on(state->drain - 1, 0);
+	ret = swap_area_on(state->drain - 1);
 	return ret ?: swap_area_off(state->drain - 1);
 }
 
-long swap_slots_used(void)
+/* Slots in use in the areas of the test, or in the one that is given. */
+static long slots_used(const char *area)
 {
-	unsigned long kb, used = 0;
-	char line[256];
-	int id;
+	char path[PATH_MAX], *base;
+	unsigned long kb;
+	long used = 0;
+	bool ours;
 	FILE *f;
 
 	f = fopen("/proc/swaps", "r");
 	if (!f)
 		return -errno;
-	while (fgets(line, sizeof(line), f))
-		if (sscanf(line, "/dev/zram%d %*s %*u %lu", &id, &kb) == 2 &&
-		    zram_is_ours(id))
-			used += kb;
+	while (swaps_next(f, path, &kb, &ours)) {
+		/* a file's path is relative */
+		base = area && *area != '/' ? strrchr(path, '/') + 1 : path;
+		if (area ? !strcmp(base, area) : ours)
+			used += kb * 1024 / psize();
+	}
 	fclose(f);
-	return used * 1024 / psize();
+	return used;
+}
+
+long swap_slots_used(void)
+{
+	return slots_used(NULL);
+}
+
+long swap_area_used(int area)
+{
+	return slots_used(state->area[area].path);
 }
 
 bool swap_in_use(void)
 {
-	char line[256];
-	bool used = false;
-	int id;
+	char path[PATH_MAX];
+	bool used = false, ours;
+	unsigned long kb;
 	FILE *f;
 
 	f = fopen("/proc/swaps", "r");
 	if (!f)
 		return false;
-	while (fgets(line, sizeof(line), f)) {
-		if (!strncmp(line, "Filename", 8))
-			continue;
-		if (sscanf(line, "/dev/zram%d", &id) != 1 || !zram_is_ours(id))
-			used = true;
-	}
+	while (swaps_next(f, path, &kb, &ours))
+		used |= !ours;
 	fclose(f);
 	return used;
 }

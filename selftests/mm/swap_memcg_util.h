@@ -50,7 +50,10 @@ extern struct state {
 	pid_t program;
 	pid_t guardian;
 	pid_t group;			/* process group of the running test */
-	int zram[NR_AREAS];		/* device number + 1 */
+	struct {
+		char path[32];		/* empty: none */
+		int flags;		/* for swapon() */
+	} area[NR_AREAS];
 	int drain;			/* area + 1 */
 	unsigned long taint;		/* of the kernel, at the start */
 	int nr_settings;
@@ -72,9 +75,21 @@ const char *kernel_complained(void);
 /* Write a setting and have the guard restore it (@undo: NULL for as it was). */
 int setting_write(const char *path, const char *value, const char *undo);
 
-/* swap areas: a zram device each */
+/* swap areas, by number, or -errno: a zram device each, or a file */
+enum area_kind {
+	AREA_SOLID_STATE,
+	AREA_ROTATIONAL,
+	AREA_FILE,			/* in the current directory */
+};
+
 int swap_area_add(size_t nr_pages, bool rotational);
+/* Of a priority @below the one of the others, which is the highest. */
+int swap_area_add_kind(size_t nr_pages, enum area_kind kind, int below);
 int swap_area_off(int area);
+/* The same area again. */
+int swap_area_on(int area);
+/* Slots in use in it, those in slot caches included. */
+long swap_area_used(int area);
 int swap_areas_remove(void);
 /* Slots that were freed wait in per-CPU caches, still charged: return them. */
 int swap_drain_slot_caches(void);
@@ -142,6 +157,10 @@ void page_write(struct worker *w, size_t i, __u32 gen);
 bool page_check(struct worker *w, size_t i);
 /* The swap offset of each page, 0 for a page that is not swapped out. */
 int swap_offsets(struct worker *w, size_t first, size_t nr, __u64 *off);
+/* The same with the area's type, the kernel's number for it, in bits 0-4. */
+int swap_entries(struct worker *w, size_t first, size_t nr, __u64 *ent);
+#define SWAP_TYPE_BITS	5
+#define SWAP_TYPE(ent)	((ent) & ((1 << SWAP_TYPE_BITS) - 1))
 
 /*
  * Two v1 cgroups on a swap area. Each has resident pages besides, so that a

@@ -254,22 +254,31 @@ bool page_check(struct worker *w, size_t i)
 	return true;
 }
 
-int swap_offsets(struct worker *w, size_t first, size_t nr, __u64 *off)
+int swap_entries(struct worker *w, size_t first, size_t nr, __u64 *ent)
 {
 	size_t i, n, pfn = (uintptr_t)w->mem / psize() + first;
-	__u64 ent[BATCH];
 
-	for (; nr; nr -= n, pfn += n, off += n) {
+	for (; nr; nr -= n, pfn += n, ent += n) {
 		n = nr < BATCH ? nr : BATCH;
 		if (pread(w->pagemap, ent, n * sizeof(*ent),
 			  pfn * sizeof(*ent)) != (ssize_t)(n * sizeof(*ent)))
 			return -EIO;
 		/* bits 0-4: the swap area, bits 5-54: the offset in it */
 		for (i = 0; i < n; i++)
-			off[i] = ent[i] & PM_SWAP ?
-				(ent[i] & (BIT_ULL(55) - 1)) >> 5 : 0;
+			ent[i] = ent[i] & PM_SWAP ?
+				 ent[i] & (BIT_ULL(55) - 1) : 0;
 	}
 	return 0;
+}
+
+int swap_offsets(struct worker *w, size_t first, size_t nr, __u64 *off)
+{
+	int ret = swap_entries(w, first, nr, off);
+	size_t i;
+
+	for (i = 0; !ret && i < nr; i++)
+		off[i] >>= SWAP_TYPE_BITS;
+	return ret;
 }
 
 /* requests */

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Swapoff and cgroup v1.
+ *
+ * With cgroup v1 swapoff clears each record at the moment at which it reads
+ * the page into the swap cache: from then on memory+swap is charged for the
+ * memory, by the folio's own charge, and the slot that is still in use has no
+ * record. Give up the charge at both, when the record is cleared and when the
+ * slot is freed, and the counter of memory+swap falls below what the cgroup
+ * has; at neither, and it pays for ever. Pages that are in the swap cache
+ * before, without a record, and neighbouring slots of different cgroups are
+ * part of what swapoff finds here, and processes that swap to two areas while
+ * one of them goes away.
+ */
+#include <errno.h>
+#include <stdio.h>
+
+#include "../kselftest_harness.h"
+#include "swap_memcg_util.h"
+
+#define NR_PAGES	512		/* of each worker */
+#define HALF		(NR_PAGES / 2)
+#define CACHED		64		/* pages read into the swap cache */
+#define ROUNDS		3
+#define ROUNDS_LOAD	6
+#define MIN_SLOTS	2000		/* brought back at least */
+#define MIN_LOAD	1000		/* the same, under load */
+#define MIN_USED	200		/* in the area before it goes away */
+
+static struct shared {
+	int stop;
+	long busy;			/* rounds of both workers */
+} *shared;
+
+FIXTURE(swapoff_v1)
+{
+	struct pair pair;
+	struct worker worker[2];
+};
+
+FIXTURE_SETUP(swapoff_v1)
+{
+	const char *why;
+	int i;
+
+	swap_memcg_reset();
+	why = pair_setup(&self->pair, 8 * NR_PAGES, 0);
+	if (why)
+		SKIP(return, "%s", why);
+	shared = shared_alloc(sizeof(*shared));
+	ASSERT_NE(NULL, shared);
+	/* no page is read in before somebody asks for it */
+	ASSERT_EQ(0, setting_write("/proc/sys/vm/page-cluster", "0", NULL));
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, worker_start(&self->worker[i],
+					  self->pair.cgroup[i], i));
+		ASSERT_EQ(0, worker_call(&self->worker[i], op_map, NR_PAGES,
+					 MADV_NOHUGEPAGE));
+	}
+}
+
+FIXTURE_TEARDOWN(swapoff_v1)
+{
+	worker_kill(&self->worker[0]);
+	worker_kill(&self->worker[1]);
+	pair_kill(&self->pair);
+	EXPECT_EQ(0, swap_memcg_reset());
+	EXPECT_STREQ("", kernel_complained() ?: "");
+}
+
+/* A page may be in the batch of the CPU that has read it: until all are out. */
+static bool pageout_all(struct worker *w)
+{
+	return wait_until((lru_drain(), worker_call(w, op_pageout, 0,
+						    NR_PAGES) == NR_PAGES));
+}
+
+static long memory_pages(struct pair *p, int i)
+{
+	return cg_read_long(p->cgroup[i], "memory.usage_in_bytes") /
+	       (long)psize();
+}
+
+TEST_F_TIMEOUT(swapoff_v1, brings_all_back, TEST_SECONDS)
+{
+	/* charges that CPUs have cached are part of the usage */
+	long slack = SLOT_CACHE * online_cpus();
+	long before[2], swapped[2], now, slots = 0, cached = 0;
+	struct pair *p = &self->pair;
+	struct worker *w = self->worker;
+	int i, round;
+
+	for (round = 1; round <= ROUNDS; round++) {
+		for (i = 0; i < 2; i++)
+			ASSERT_EQ(0, worker_call(&w[i], op_fill, round, 0));
+		/* every other page of the first one is the second one's */
+		ASSERT_EQ(0, worker_call(&w[0], op_dontneed, 0, NR_PAGES));
+		ASSERT_EQ(0, worker_call(&w[0], op_write_half, 0, round));
+		ASSERT_EQ(0, pair_move(p, &w[0], 1, false));
+		ASSERT_EQ(0, worker_call(&w[0], op_write_half, 1, round));
+		ASSERT_EQ(0, pair_move(p, &w[0], 0, false));
+		for (i = 0; i < 2; i++)
+			ASSERT_TRUE(pageout_all(&w[i]));
+		EXPECT_EQ(HALF, pair_swap(p, 0));
+		EXPECT_EQ(HALF + NR_PAGES, pair_swap(p, 1));
+		EXPECT_STREQ("", memcg_check_slots(0) ?: "");
+		slots += 2 * NR_PAGES;
+
+		/* slots that are in use and have no record any more */
+		ASSERT_EQ(0, worker_call(&w[1], op_willneed, 7, CACHED));
+		now = HALF + NR_PAGES - pair_swap(p, 1);
+		EXPECT_GE(CACHED, now);
+		cached += now;
+		EXPECT_STREQ("", memcg_check_slots(CACHED) ?: "");
+		if (round == ROUNDS)
+			ASSERT_EQ(0, worker_call(&w[0], op_dontneed, 3, 99));
+
+		lru_drain();
+		for (i = 0; i < 2; i++) {
+			before[i] = memory_pages(p, i);
+			swapped[i] = pair_swap(p, i);
+		}
+		ASSERT_EQ(0, swap_area_off(p->area));
+		for (i = 0; i < 2; i++) {
+			EXPECT_EQ(0, pair_swap(p, i));
+			now = memory_pages(p, i);
+			EXPECT_LE(before[i] + swapped[i] - slack, now) {
+				TH_LOG("cgroup %d does not pay", i);
+			}
+			EXPECT_GE(before[i] + swapped[i] + slack, now) {
+				TH_LOG("cgroup %d pays for others", i);
+			}
+			EXPECT_EQ(0, worker_call(&w[i], op_swapped, 0,
+						 NR_PAGES));
+			EXPECT_EQ(0, worker_call(&w[i], op_verify, 0,
+						 NR_PAGES));
+		}
+		/* the same device, with a fresh map */
+		ASSERT_EQ(0, swap_area_on(p->area));
+		EXPECT_EQ(0, swap_area_used(p->area));
+	}
+	worker_stop(&w[0]);
+	worker_stop(&w[1]);
+	ASSERT_STREQ("", pair_finish(p) ?: "");
+	ksft_print_msg("slots brought back: %ld (at least %d)\n", slots,
+		       MIN_SLOTS);
+	ksft_print_msg("in the swap cache before: %ld (at least %d)\n", cached,
+		       CACHED);
+	ASSERT_GE(slots, MIN_SLOTS);
+	ASSERT_GE(cached, CACHED);
+}
+
+/* Swap out, read and drop, in ranges of many lengths, until told to stop. */
+static long op_busy(struct worker *w, long seed, long unused)
+{
+	long gen, i, n, step;
+
+	for (gen = 1; !__atomic_load_n(&shared->stop, __ATOMIC_RELAXED);
+	     gen++) {
+		op_fill(w, gen, 0);
+		for (i = 0; i < w->nr; i += step) {
+			step = 1 + (i + gen + seed) % 61;
+			if (step > w->nr - i)
+				step = w->nr - i;
+			n = op_pageout(w, i, step);
+			if (n < 0)
+				return n;
+		}
+		op_willneed(w, HALF, CACHED);
+		if (op_dontneed(w, 32, 48) || op_verify(w, 0, HALF))
+			return -EIO;
+		__atomic_add_fetch(&shared->busy, 1, __ATOMIC_RELAXED);
+	}
+	return op_verify(w, 0, w->nr);
+}
+
+TEST_F_TIMEOUT(swapoff_v1, while_others_swap, TEST_SECONDS)
+{
+	struct pair *p = &self->pair;
+	struct worker *w = self->worker;
+	long used, busy, slots = 0;
+	int area[2], i, round;
+
+	/* of the same priority: both are used, in turn */
+	area[0] = p->area;
+	area[1] = swap_area_add(8 * NR_PAGES, false);
+	ASSERT_GE(area[1], 0);
+	for (i = 0; i < 2; i++)
+		worker_send(&w[i], op_busy, 17 * i, 0);
+	for (round = 0; round < ROUNDS_LOAD; round++) {
+		int off = area[round % 2];
+
+		ASSERT_TRUE(wait_until((used = swap_area_used(off)) >=
+				       MIN_USED));
+		ASSERT_EQ(0, swap_area_off(off));
+		slots += used;
+		busy = __atomic_load_n(&shared->busy, __ATOMIC_RELAXED);
+		EXPECT_EQ(0, swap_area_used(off));
+		ASSERT_EQ(0, swap_area_on(off));
+		/* all is not over yet */
+		ASSERT_TRUE(wait_until(__atomic_load_n(&shared->busy,
+						       __ATOMIC_RELAXED) >
+				       busy + 1));
+	}
+	__atomic_store_n(&shared->stop, 1, __ATOMIC_RELAXED);
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(0, worker_wait(&w[i]));
+	/* a page that was read ahead while it was dropped still has its slot */
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, swap_area_off(area[i]));
+		ASSERT_EQ(0, swap_area_on(area[i]));
+	}
+	for (i = 0; i < 2; i++) {
+		EXPECT_EQ(0, pair_swap(p, i));
+		EXPECT_EQ(0, worker_call(&w[i], op_verify, 0, NR_PAGES));
+		ASSERT_EQ(0, worker_call(&w[i], op_fill, 1000, 0));
+		ASSERT_TRUE(pageout_all(&w[i]));
+	}
+	for (i = 0; i < 2; i++)
+		EXPECT_EQ(NR_PAGES, pair_swap(p, i));
+	EXPECT_STREQ("", memcg_check_slots(0) ?: "");
+
+	ASSERT_EQ(0, swap_area_off(area[1]));
+	for (i = 0; i < 2; i++) {
+		EXPECT_EQ(worker_call(&w[i], op_swapped, 0, NR_PAGES),
+			  pair_swap(p, i));
+		EXPECT_EQ(0, worker_call(&w[i], op_verify, 0, NR_PAGES));
+		worker_stop(&w[i]);
+	}
+	ASSERT_STREQ("", pair_finish(p) ?: "");
+	ksft_print_msg("slots in use when their area went away: %ld (at least %d)\n",
+		       slots, MIN_LOAD);
+	ksft_print_msg("rounds meanwhile: %ld\n", shared->busy);
+	ASSERT_GE(slots, MIN_LOAD);
+}
+
+int main(int argc, char **argv)
+{
+	swap_memcg_guard();
+	return test_harness_run(argc, argv);
+}
