@@ -251,6 +251,16 @@ int swap_area_on(int area)
 	       -errno : 0;
 }
 
+int swap_area_spare(size_t nr_pages)
+{
+	int area = swap_area_new(nr_pages, false), ret;
+
+	if (area < 0)
+		return area;
+	ret = swap_area_on(area, 0);
+	return ret ?: area;
+}
+
 int swap_area_off(int area)
 {
 	return swapoff(state->area[area].path) ? -errno : 0;

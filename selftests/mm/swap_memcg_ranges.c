@@ -23,25 +23,6 @@
 
 #define NR_CGROUPS	2
 #define NR_PAGES	((long)(8UL << 20) / psize())	/* of each */
-#define THP		"/sys/kernel/mm/transparent_hugepage/hugepages-%ukB/%s"
-
-/* Folios of @n pages in swap: neighbours, and aligned like the memory. */
-static long op_ranges(struct worker *w, long n, long unused)
-{
-	__u64 *off = calloc(w->nr, sizeof(*off));
-	long i, k, whole = 0;
-
-	if (!off || swap_offsets(w, 0, w->nr, off))
-		return -EIO;
-	for (i = 0; i < w->nr; i += n) {
-		for (k = 0; k < n && off[i + k] &&
-		     off[i + k] == off[i] + k; k++)
-			;
-		whole += k == n && off[i] % n == 0;
-	}
-	free(off);
-	return whole;
-}
 
 /* Unmap a part of every other folio, and what lies across a border. */
 static long op_holes(struct worker *w, long n, long unused)
@@ -101,38 +82,18 @@ FIXTURE_VARIANT_ADD(ranges, 512kB) { .kb = 512 };
 FIXTURE_VARIANT_ADD(ranges, 1024kB) { .kb = 1024 };
 FIXTURE_VARIANT_ADD(ranges, 2048kB) { .kb = 2048 };
 
-static int folio_size(unsigned int kb, const char *enabled)
-{
-	char path[128];
-
-	snprintf(path, sizeof(path), THP, kb, "enabled");
-	return setting_write(path, enabled, NULL);
-}
-
-static long swapped_whole(unsigned int kb)
-{
-	char path[128], buf[32];
-
-	snprintf(path, sizeof(path), THP, kb, "stats/swpout");
-	return read_text(path, buf, sizeof(buf)) < 0 ? -1 : atol(buf);
-}
-
 FIXTURE_SETUP(ranges)
 {
 	const char *why;
-	unsigned int kb;
 	int i;
 
 	swap_memcg_reset();
 	why = memcg_setup(2);
 	if (why)
 		SKIP(return, "%s", why);
-	if (swapped_whole(variant->kb) < 0)
+	if (folio_swpout(variant->kb) < 0)
 		SKIP(return, "no folios of %u kB", variant->kb);
-	/* only this size, and only where it is asked for */
-	for (kb = 4; kb <= 16384; kb *= 2)
-		folio_size(kb, kb == variant->kb ? "madvise" : "never");
-
+	folio_only(variant->kb);
 	self->area = swap_area_add(NR_CGROUPS * 4 * NR_PAGES, false);
 	ASSERT_GE(self->area, 0);
 	for (i = 0; i < NR_CGROUPS; i++) {
@@ -159,36 +120,18 @@ FIXTURE_TEARDOWN(ranges)
 static long all(struct __test_metadata *_metadata, struct _test_data_ranges *self,
 		worker_fn fn, long a, long b)
 {
-	long n, sum = 0;
-	int i;
+	long sum = workers_call(self->worker, NR_CGROUPS, fn, a, b);
 
-	for (i = 0; i < NR_CGROUPS; i++)
-		worker_send(&self->worker[i], fn, a, b);
-	for (i = 0; i < NR_CGROUPS; i++) {
-		n = worker_wait(&self->worker[i]);
-		ASSERT_GE(n, 0);
-		sum += n;
-	}
+	ASSERT_GE(sum, 0);
 	return sum;
 }
 
 static void check_exact(struct __test_metadata *_metadata,
 			struct _test_data_ranges *self, const char *when)
 {
-	long own;
-	int i;
-
-	EXPECT_STREQ("", memcg_check_slots(0) ?: "") {
+	EXPECT_STREQ("", memcg_check_workers(self->cgroup, self->worker,
+					     NR_CGROUPS) ?: "") {
 		TH_LOG("%s", when);
-	}
-	for (i = 0; i < NR_CGROUPS; i++) {
-		own = self->worker[i].pid ?
-			worker_call(&self->worker[i], op_swapped, 0,
-				    NR_PAGES) : 0;
-		EXPECT_EQ(own, cg_read_long(self->cgroup[i],
-					    "memory.swap.current") / psize()) {
-			TH_LOG("of cgroup %d, %s", i, when);
-		}
 	}
 }
 
@@ -204,11 +147,11 @@ TEST_F_TIMEOUT(ranges, of_two_cgroups, TEST_SECONDS)
 {
 	long n = variant->kb * 1024L / psize();
 	long most = NR_CGROUPS * NR_PAGES / n, least = most / 2;
-	long stat = swapped_whole(variant->kb), out, in;
+	long stat = folio_swpout(variant->kb), out, in;
 
 	all(_metadata, self, op_fill, 1, 0);
 	all(_metadata, self, op_pageout, 0, NR_PAGES);
-	stat = swapped_whole(variant->kb) - stat;
+	stat = folio_swpout(variant->kb) - stat;
 	out = all(_metadata, self, op_ranges, n, 0);
 	check_exact(_metadata, self, "swapped out whole");
 

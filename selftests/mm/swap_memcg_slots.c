@@ -33,7 +33,6 @@
 
 static struct shared {
 	unsigned long done[MAX_CGROUPS];
-	__u64 offset[MAX_CGROUPS][MAX_PAGES];
 	int workers;
 } *shared;
 
@@ -64,11 +63,6 @@ static long op_neighbours(struct worker *w, long me, long round)
 	while ((n = op_pageout(w, 0, w->nr)) >= 0 && n < w->nr)
 		usleep(1000);
 	return n < 0 ? n : slots;
-}
-
-static long op_offsets(struct worker *w, long me, long unused)
-{
-	return swap_offsets(w, 0, w->nr, shared->offset[me]);
 }
 
 FIXTURE(neighbours)
@@ -107,6 +101,7 @@ FIXTURE_SETUP(neighbours)
 
 	shared = shared_alloc(sizeof(*shared));
 	ASSERT_NE(NULL, shared);
+	ASSERT_EQ(0, owners_init(self->nr_slots));
 	shared->workers = self->nr;
 	for (i = 0; i < self->nr; i++) {
 		self->cgroup[i] = memcg_add("neighbour", i);
@@ -132,47 +127,8 @@ FIXTURE_TEARDOWN(neighbours)
 static void check_exact(struct __test_metadata *_metadata,
 			struct _test_data_neighbours *self)
 {
-	long own;
-	int i;
-
-	EXPECT_STREQ("", memcg_check_slots(0) ?: "");
-	for (i = 0; i < self->nr; i++) {
-		own = self->worker[i].pid ?
-			worker_call(&self->worker[i], op_swapped, 0,
-				    self->nr_pages) : 0;
-		EXPECT_EQ(own, cg_read_long(self->cgroup[i],
-					    "memory.swap.current") / psize()) {
-			TH_LOG("of cgroup %d", i);
-		}
-	}
-}
-
-/* Of all pairs of neighbouring slots in use, those of different cgroups. */
-static long mixed_pairs(struct _test_data_neighbours *self, long *pairs)
-{
-	int *owner = calloc(self->nr_slots + 1, sizeof(*owner));
-	long i, mixed = 0;
-	__u64 off;
-	int n;
-
-	*pairs = 0;
-	for (n = 0; n < self->nr; n++) {
-		if (worker_call(&self->worker[n], op_offsets, n, 0))
-			break;
-		for (i = 0; i < self->nr_pages; i++) {
-			off = shared->offset[n][i];
-			if (off && off <= self->nr_slots)
-				owner[off] = n + 1;
-		}
-	}
-	for (i = 1; i < self->nr_slots; i++) {
-		if (!owner[i] || !owner[i + 1])
-			continue;
-		++*pairs;
-		mixed += owner[i] != owner[i + 1];
-	}
-	free(owner);
-	return mixed;
+	EXPECT_STREQ("", memcg_check_workers(self->cgroup, self->worker,
+					     self->nr) ?: "");
 }
 
 TEST_F_TIMEOUT(neighbours, of_different_cgroups, TEST_SECONDS)
@@ -194,7 +150,8 @@ TEST_F_TIMEOUT(neighbours, of_different_cgroups, TEST_SECONDS)
 		if (round == 1)
 			continue;
 		check_exact(_metadata, self);
-		mixed = mixed_pairs(self, &pairs);
+		mixed = owners_mixed(self->worker, self->nr, 1, &pairs);
+		ASSERT_GE(mixed, 0);
 		ASSERT_GT(pairs, self->nr * self->nr_pages / 2);
 		percent = 100 * mixed / pairs;
 		if (percent < least)

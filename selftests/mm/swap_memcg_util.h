@@ -85,6 +85,8 @@ enum area_kind {
 int swap_area_add(size_t nr_pages, bool rotational);
 /* Of a priority @below the one of the others, which is the highest. */
 int swap_area_add_kind(size_t nr_pages, enum area_kind kind, int below);
+/* One that is used when the others are full: its free slots count, though. */
+int swap_area_spare(size_t nr_pages);
 int swap_area_off(int area);
 /* The same area again. */
 int swap_area_on(int area);
@@ -138,6 +140,8 @@ int worker_start(struct worker *w, const char *cgroup, int cpu);
 void worker_send(struct worker *w, worker_fn fn, long a, long b);
 long worker_wait(struct worker *w);
 long worker_call(struct worker *w, worker_fn fn, long a, long b);
+/* All at the same time: the sum of what they return, or a failure. */
+long workers_call(struct worker *w, int nr, worker_fn fn, long a, long b);
 void worker_stop(struct worker *w);
 void worker_kill(struct worker *w);
 
@@ -161,6 +165,33 @@ int swap_offsets(struct worker *w, size_t first, size_t nr, __u64 *off);
 int swap_entries(struct worker *w, size_t first, size_t nr, __u64 *ent);
 #define SWAP_TYPE_BITS	5
 #define SWAP_TYPE(ent)	((ent) & ((1 << SWAP_TYPE_BITS) - 1))
+
+/*
+ * Slots, by the worker that has them. In an area of @nr_slots slots, read from
+ * pagemap: call this before the workers are started.
+ */
+int owners_init(long nr_slots);
+/*
+ * Of the borders between ranges of @n slots, aligned, with slots in use at both
+ * sides, those with different workers at each; @borders: of all. Negative when
+ * two pages have the same slot, or one that is none.
+ */
+long owners_mixed(struct worker *w, int nr, long n, long *borders);
+/* Pages of the whole arena that are swapped out. */
+long op_own(struct worker *w, long unused_a, long unused_b);
+/*
+ * Cgroup by cgroup, what is paid for is what its worker has swapped out, 0 for
+ * a worker that is gone, and together it is memcg_check_slots(0). Or what not.
+ */
+const char *memcg_check_workers(char **cgroup, struct worker *w, int nr);
+
+/* large folios: those of one size only, where advised; 0 for none */
+void folio_only(unsigned int kb);
+int folio_size(unsigned int kb, const char *enabled);
+/* Folios of that size ever swapped out whole; negative: not offered. */
+long folio_swpout(unsigned int kb);
+/* Folios of @n pages in swap: neighbours, and aligned like the memory. */
+long op_ranges(struct worker *w, long n, long unused);
 
 /*
  * Two v1 cgroups on a swap area. Each has resident pages besides, so that a

@@ -169,6 +169,23 @@ long worker_call(struct worker *w, worker_fn fn, long a, long b)
 	return worker_wait(w);
 }
 
+long workers_call(struct worker *w, int nr, worker_fn fn, long a, long b)
+{
+	long n, sum = 0;
+	int i;
+
+	for (i = 0; i < nr; i++)
+		worker_send(&w[i], fn, a, b);
+	for (i = 0; i < nr; i++) {
+		n = worker_wait(&w[i]);
+		if (n < 0)
+			sum = n;
+		else if (sum >= 0)
+			sum += n;
+	}
+	return sum;
+}
+
 static void worker_reap(struct worker *w)
 {
 	waitpid(w->pid, NULL, 0);
