@@ -266,6 +266,12 @@ int swap_area_off(int area)
 	return swapoff(state->area[area].path) ? -errno : 0;
 }
 
+/* Who ends the use of an area also pays for pages whose owner is gone. */
+long op_swapoff(struct worker *w, long area, long unused)
+{
+	return swap_area_off(area);
+}
+
 int swap_drain_slot_caches(void)
 {
 	int ret;

@@ -14,23 +14,6 @@
 
 static char message[256];
 
-/* The memory cgroups of the v1 hierarchy, those that are dying included. */
-static long memcg_v1_count(void)
-{
-	char line[128];
-	long n = -1;
-	FILE *f;
-
-	f = fopen("/proc/cgroups", "r");
-	if (!f)
-		return -1;
-	while (fgets(line, sizeof(line), f))
-		if (sscanf(line, "memory %*d %ld", &n) == 1)
-			break;
-	fclose(f);
-	return n;
-}
-
 const char *pair_setup(struct pair *p, size_t nr_pages, long swapped)
 {
 	const char *why = memcg_setup(1);

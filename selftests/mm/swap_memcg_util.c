@@ -138,6 +138,11 @@ const char *memcg_parent(void)
 	return parent;
 }
 
+int memcg_version(void)
+{
+	return version;
+}
+
 char *memcg_add(const char *name, int index)
 {
 	char *cgroup = cg_name_indexed(parent, name, index);
@@ -167,17 +172,32 @@ const char *memcg_check_empty(char **cgroup, int nr)
 	return NULL;
 }
 
-/* Pages of swap that the cgroups of the test pay for. */
-static long memcg_swap(void)
+long memcg_swap(const char *cgroup)
 {
 	long bytes;
 
 	if (version == 2)
-		bytes = cg_read_long(parent, "memory.swap.current");
+		bytes = cg_read_long(cgroup, "memory.swap.current");
 	else
-		bytes = cg_read_long(parent, "memory.memsw.usage_in_bytes") -
-			cg_read_long(parent, "memory.usage_in_bytes");
+		bytes = cg_read_long(cgroup, "memory.memsw.usage_in_bytes") -
+			cg_read_long(cgroup, "memory.usage_in_bytes");
 	return bytes / (long)psize();
+}
+
+long memcg_v1_count(void)
+{
+	char line[128];
+	long n = -1;
+	FILE *f;
+
+	f = fopen("/proc/cgroups", "r");
+	if (!f)
+		return -1;
+	while (fgets(line, sizeof(line), f))
+		if (sscanf(line, "memory %*d %ld", &n) == 1)
+			break;
+	fclose(f);
+	return n;
 }
 
 const char *memcg_check_slots(long cached)
@@ -188,7 +208,7 @@ const char *memcg_check_slots(long cached)
 	if (swap_drain_slot_caches())
 		return "cannot drain the slot caches";
 	used = swap_slots_used();
-	paid = memcg_swap();
+	paid = memcg_swap(parent);
 	if (paid <= used && paid >= used - cached)
 		return NULL;
 	snprintf(message, sizeof(message),

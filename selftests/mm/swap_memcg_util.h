@@ -103,7 +103,12 @@ bool swap_in_use(void);
 /* memory cgroups: version 1 or 2; NULL, or why they cannot be had */
 const char *memcg_setup(int version);
 const char *memcg_parent(void);
+int memcg_version(void);
 char *memcg_add(const char *name, int index);
+/* Pages of swap that a cgroup and those below it pay for, by its counters. */
+long memcg_swap(const char *cgroup);
+/* The memory cgroups of the v1 hierarchy, those that are dying included. */
+long memcg_v1_count(void);
 /* After swapoff: nothing is charged to v2 cgroups; what is left, or NULL. */
 const char *memcg_check_empty(char **cgroup, int nr);
 /*
@@ -155,6 +160,7 @@ long op_dontneed(struct worker *w, long first, long nr);
 long op_willneed(struct worker *w, long first, long nr);
 long op_lock(struct worker *w, long unused_a, long unused_b);
 long op_swapped(struct worker *w, long first, long nr);
+long op_swapoff(struct worker *w, long area, long unused);
 
 /* for code that runs in the worker */
 void page_write(struct worker *w, size_t i, __u32 gen);
@@ -192,6 +198,30 @@ int folio_size(unsigned int kb, const char *enabled);
 long folio_swpout(unsigned int kb);
 /* Folios of @n pages in swap: neighbours, and aligned like the memory. */
 long op_ranges(struct worker *w, long n, long unused);
+
+/*
+ * A shared mapping of tmpfs: its pages stay when whoever wrote them has gone.
+ * Workers that are started after shm_init() can attach to it: then it is their
+ * arena. Whether a page of it is in swap does not show in pagemap.
+ */
+bool shm_init(size_t nr);
+void shm_exit(void);
+long op_shm_attach(struct worker *w, long unused_a, long unused_b);
+/* Unmap all pages: MADV_PAGEOUT spares those that two processes have mapped. */
+long op_shm_detach(struct worker *w, long unused_a, long unused_b);
+long op_shm_truncate(struct worker *w, long nr, long unused);
+/* Pages of the range that are not in memory, after MADV_PAGEOUT or as it is. */
+long op_shm_pageout(struct worker *w, long first, long nr);
+long op_shm_out(struct worker *w, long first, long nr);
+
+/* Removed cgroups that are still there: below memcg_parent(), or with v1 all */
+long memcg_dying(void);
+/* The same, after a moment for those that nothing pins to go. */
+long memcg_settle(void);
+/* Remove a cgroup that may be pinned, and see it offline; an error or NULL. */
+const char *memcg_offline(const char *cgroup);
+/* Pages that a line of memory.stat shows. */
+long memcg_stat(const char *cgroup, const char *key);
 
 /*
  * Two v1 cgroups on a swap area. Each has resident pages besides, so that a
