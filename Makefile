@@ -52,7 +52,7 @@ matches = $(if $(shell printf %s '$(subst ','\'',$($(1)))' | grep -xE '$(2)'),,\
 $(call one-of,BASE,$(bases))
 $(call one-of,VARIANT,$(variants))
 $(call one-of,STATE,before after)
-$(call one-of,CGROUP,v1 v2)
+$(call one-of,CGROUP,v1 v2 off)
 $(call one-of,ACCEL,auto kvm tcg)
 $(call one-of,ARCH,x86_64)
 $(call matches,SMP,[1-9]|[1-5][0-9]|6[0-4],a number from 1 to 64)
@@ -97,7 +97,7 @@ in-state = mkdir -p $(work) && flock $(work)/lock sh -ec 'ci/apply.sh $(tree) $(
 run: ## build before and after the series, boot both, test, report
 	+@ci/steps.sh $(SESSION) deps fetch tree \
 		"build STATE=before" "build STATE=after" initramfs accel \
-		$(foreach s,before after,$(foreach c,v2 v1,"-boot STATE=$(s) CGROUP=$(c)")) \
+		$(foreach s,before after,$(foreach c,v2 v1 off,"-boot STATE=$(s) CGROUP=$(c)")) \
 		report
 
 .PHONY: check

@@ -3,7 +3,7 @@
 #
 # bisect.sh WORK TREE SERIES VARIANT ACCEL-FILE SMP MEM JOBS: put the patches in
 # one by one; each time the kernel must build without a new warning, boot, and
-# pass the mm tests on cgroup v2 and v1.
+# pass the mm tests on cgroup v2, on v1, and with memory cgroups disabled.
 #
 # WORK     build folder of the base; gets bisect/N/ (the runs)
 # VARIANT  the kernel's configuration
@@ -54,7 +54,7 @@ for n in $(seq "${#patches[@]}"); do
 	if ! "$top/ci/build.sh" "$tree" "$obj" "$kernel" bzImage "$jobs"; then
 		result="does not build"
 	else
-		for cgroup in v2 v1; do
+		for cgroup in v2 v1 off; do
 			"$top/ci/test-boot.sh" "$kernel" "$work/initramfs.cpio" "$accel" \
 				"$out/$n/$variant-after-$cgroup" "$cgroup" "$smp" "$mem" "$tests" ||
 				result="fails on $cgroup"

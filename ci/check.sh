@@ -23,7 +23,7 @@ for variant in default debug; do
 	done
 	steps+=(initramfs "accel VARIANT=$variant")
 	for state in before after; do
-		for cgroup in v2 v1; do
+		for cgroup in v2 v1 off; do
 			steps+=("-boot VARIANT=$variant STATE=$state CGROUP=$cgroup")
 		done
 	done

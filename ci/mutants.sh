@@ -12,7 +12,7 @@
 #   Mistake:   what it does wrong
 #   With:      a delay that widens its window: a file in selftests/mutants/delays
 #   Kernel:    the variant that has to catch it: default, lockstat or debug
-#   Cgroup:    v1 or v2
+#   Cgroup:    v1, v2 or off
 #   Caught-by: COLLECTION:PROGRAM [CASE], which must print "not ok", or
 #              console EXTENDED-REGEX, an assertion that must fire
 #   Program:   what to run for an assertion on the console

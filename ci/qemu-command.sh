@@ -7,7 +7,8 @@
 # KERNEL     what build.sh kept: image, .config, boot-parameters
 # ACCEL      kvm or tcg
 # SMP, MEM   virtual CPUs; memory as QEMU writes it (1G)
-# GUEST-ARGS words for the guest's init (see selftests/guest/init)
+# GUEST-ARGS words for the guest's init (see selftests/guest/init); what they
+#            take the kernel to do is added here
 # PORT=FILE  a virtio port of that name whose bytes go to FILE
 #
 # The serial console is QEMU's stdin and stdout, with its monitor's escape
@@ -36,6 +37,11 @@ kvm) accelerator=kvm cpu=host ;;
 # tcg: 'max' offers what the kernel of the host's compiler may use
 tcg) accelerator=tcg,thread=multi cpu=max ;;
 *)   usage_die "accelerator '$accel' is not known (kvm, tcg)" ;;
+esac
+
+# Memory cgroups can be disabled by the kernel alone.
+case " $guest_args " in
+*" guest.cgroup=off "*) guest_args="cgroup_disable=memory $guest_args" ;;
 esac
 
 printf '%s\n' "$qemu" -M "$machine" -accel "$accelerator" -cpu "$cpu" \

@@ -9,7 +9,8 @@
 # RUN         folder to make: plan, facts, environment, command, config,
 #             console.log, ktap.log, verdict.json and, if there is one, the
 #             decoded call trace
-# CGROUP      v1 or v2: the tests of selftests/plan for that hierarchy
+# CGROUP      v1 or v2: the tests of selftests/plan for that hierarchy; off: those
+#             for a kernel whose memory cgroups are disabled
 # TESTS       just these programs (all)
 #
 # Prints the verdict; exits 0 on PASS, 1 on FAIL.

@@ -27,3 +27,7 @@ killed()
 @test "each cgroup v1 test, killed, leaves nothing" {
 	killed v1
 }
+
+@test "the test without memory cgroups, killed, leaves nothing" {
+	killed off
+}

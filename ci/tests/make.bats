@@ -96,8 +96,8 @@ accepted()
 	accepted STATE before after
 }
 @test "CGROUP" {
-	refused CGROUP v3 "v1 v2"
-	accepted CGROUP v1 v2
+	refused CGROUP v3 "v1 v2 off"
+	accepted CGROUP v1 v2 off
 }
 @test "ACCEL" {
 	refused ACCEL xen "auto kvm tcg"

@@ -103,6 +103,14 @@ option()
 	is "console=ttyS0 reboot=t panic=-1 guest.mode=marker" "$(option -append)"
 }
 
+@test "a guest without memory cgroups has a kernel that is told so" {
+	run "$top/ci/qemu-command.sh" "$kernel" initramfs.cpio tcg 4 1G "guest.mode=tests guest.cgroup=off guest.tests=a"
+	is 0 "$status"
+	is "console=ttyS0 reboot=t panic=-1 cgroup_disable=memory guest.mode=tests guest.cgroup=off guest.tests=a" "$(option -append)"
+	run "$top/ci/qemu-command.sh" "$kernel" initramfs.cpio tcg 4 1G "guest.mode=tests guest.cgroup=v2"
+	has_not cgroup_disable
+}
+
 @test "each port has a file, a device and its name" {
 	command_of tcg ktap=/run/ktap.log vmstat=/run/vmstat.log
 	is virtio-serial-device "$(option -device)"

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The swap areas of the swap_memcg tests, see swap_memcg_util.h. Each is a
- * zram device of its own, whose label tells a later run that it may be
- * removed, or a file in the current directory, known by its name.
+ * zram device of its own, or a loop device over a file without a name, whose
+ * label tells a later run that it may be removed, or a file in the current
+ * directory, known by its name.
  */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/loop.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/swap.h>
 
 #include "swap_memcg_util.h"
@@ -45,7 +48,7 @@ static int zram_write(int id, const char *attr, const char *value)
 	return ret < 0 ? ret : 0;
 }
 
-static int area_mkswap(const char *path, size_t nr_pages, bool file)
+static int area_mkswap(const char *path, size_t nr_pages, bool file, int nr_bad)
 {
 	char *page = calloc(1, psize());
 	struct swap_header *h = (struct swap_header *)page;
@@ -65,6 +68,7 @@ static int area_mkswap(const char *path, size_t nr_pages, bool file)
 			ret = -ENOSPC;
 	h->version = 1;
 	h->last_page = nr_pages - 1;
+	h->nr_badpages = nr_bad;
 	memcpy(h->label, TREE, sizeof(TREE));
 	memcpy(page + psize() - 10, "SWAPSPACE2", 10);
 	if (!ret && (pwrite(fd, page, psize(), 0) != psize() || fsync(fd)))
@@ -75,17 +79,11 @@ out:
 	return ret;
 }
 
-static bool zram_is_ours(int id)
+static bool area_is_labelled(const char *dev)
 {
 	struct swap_header h;
-	char dev[64];
 	bool ours = false;
-	int fd, i;
-
-	zram_path(dev, sizeof(dev), id, NULL);
-	for (i = 0; state && i < NR_AREAS; i++)
-		if (!strcmp(state->area[i].path, dev))
-			return true;
+	int fd;
 
 	fd = open(dev, O_RDONLY);
 	if (fd < 0)
@@ -94,6 +92,18 @@ static bool zram_is_ours(int id)
 		ours = !strncmp(h.label, TREE, sizeof(h.label));
 	close(fd);
 	return ours;
+}
+
+static bool zram_is_ours(int id)
+{
+	char dev[64];
+	int i;
+
+	zram_path(dev, sizeof(dev), id, NULL);
+	for (i = 0; state && i < NR_AREAS; i++)
+		if (!strcmp(state->area[i].path, dev))
+			return true;
+	return area_is_labelled(dev);
 }
 
 static int zram_remove(int id)
@@ -126,6 +136,8 @@ static bool swaps_next(FILE *f, char *path, unsigned long *kb, bool *ours)
 		base = strrchr(path, '/');
 		if (sscanf(path, "/dev/zram%d", &id) == 1)
 			*ours = zram_is_ours(id);
+		else if (!strncmp(path, "/dev/loop", 9))
+			*ours = area_is_labelled(path);
 		else
 			*ours = base && !strncmp(base + 1, FILE_PREFIX,
 						 strlen(FILE_PREFIX));
@@ -153,9 +165,13 @@ static int files_remove(void)
 	FILE *f;
 
 	f = fopen("/proc/swaps", "r");
-	while (f && swaps_next(f, path, &kb, &ours))
-		if (ours && strncmp(path, "/dev/", 5))
+	while (f && swaps_next(f, path, &kb, &ours)) {
+		/* a loop device goes with its last user */
+		if (ours && !strncmp(path, "/dev/loop", 9))
+			left += !!swapoff(path);
+		else if (ours && strncmp(path, "/dev/", 5))
 			left += !!file_remove(path);
+	}
 	if (f)
 		fclose(f);
 	for (i = 0; i < NR_AREAS; i++) {
@@ -223,7 +239,7 @@ static int swap_area_new(size_t nr_pages, enum area_kind kind, int flags)
 	else
 		ret = zram_new(area, nr_pages, kind == AREA_ROTATIONAL);
 	if (!ret)
-		ret = area_mkswap(path, nr_pages, kind == AREA_FILE);
+		ret = area_mkswap(path, nr_pages, kind == AREA_FILE, 0);
 	return ret ?: area;
 }
 
@@ -253,11 +269,11 @@ int swap_area_on(int area)
 
 int swap_area_spare(size_t nr_pages)
 {
-	int area = swap_area_new(nr_pages, false), ret;
+	int area = swap_area_new(nr_pages, AREA_SOLID_STATE, 0), ret;
 
 	if (area < 0)
 		return area;
-	ret = swap_area_on(area, 0);
+	ret = swap_area_on(area);
 	return ret ?: area;
 }
 
@@ -333,4 +349,31 @@ bool swap_in_use(void)
 		used |= !ours;
 	fclose(f);
 	return used;
+}
+
+int swap_sparse_open(size_t nr_pages, int nr_bad, char *dev, size_t len)
+{
+	struct loop_config config = { .info.lo_flags = LO_FLAGS_AUTOCLEAR };
+	int control, file, id, fd = -ENODEV;
+
+	control = open("/dev/loop-control", O_RDWR);
+	file = memfd_create(TREE, 0);
+	config.fd = file;
+	if (control >= 0 && file >= 0 && !ftruncate(file, nr_pages * psize())) {
+		id = ioctl(control, LOOP_CTL_GET_FREE);
+		snprintf(dev, len, "/dev/loop%d", id);
+		if (id >= 0 && wait_until(!access(dev, W_OK)))
+			fd = open(dev, O_RDWR);
+		if (fd >= 0 && (ioctl(fd, LOOP_CONFIGURE, &config) ||
+				area_mkswap(dev, nr_pages, false,
+					    nr_bad))) {
+			close(fd);
+			fd = -EIO;
+		}
+	}
+	if (file >= 0)
+		close(file);
+	if (control >= 0)
+		close(control);
+	return fd;
 }

@@ -90,6 +90,19 @@ static int memcg_v1_root(char *root, size_t len)
 	return ret;
 }
 
+static bool memcg_disabled(void)
+{
+	char buf[8192], *s;
+	int enabled = 0;
+
+	if (read_text("/proc/cgroups", buf, sizeof(buf)) < 0)
+		return false;
+	s = strstr(buf, "\nmemory\t");
+	if (s)
+		sscanf(s, " memory %*d %*d %d", &enabled);
+	return !enabled;
+}
+
 const char *memcg_setup(int cgroup_version)
 {
 	char root[PATH_MAX / 4], path[PATH_MAX];
@@ -104,8 +117,12 @@ const char *memcg_setup(int cgroup_version)
 		if (memcg_v1_root(root, sizeof(root)))
 			return "no cgroup v1 memory controller is mounted";
 	} else {
+		if (!version && !memcg_disabled())
+			return "memory cgroups are enabled: needs cgroup_disable=memory";
 		if (cg_find_unified_root(root, sizeof(root), NULL))
 			return "cgroup v2 is not mounted";
+	}
+	if (version == 2) {
 		if (cg_read_strstr(root, "cgroup.controllers", "memory"))
 			return "no memory controller on cgroup v2";
 		if (cg_read_strstr(root, "cgroup.subtree_control", "memory")) {
@@ -119,6 +136,8 @@ const char *memcg_setup(int cgroup_version)
 	snprintf(parent, sizeof(parent), "%s/%s", root, TREE);
 	if (cg_create(parent))
 		return "cannot create a cgroup";
+	if (!version)
+		return NULL;
 	if (version == 2 && cg_write(parent, "cgroup.subtree_control",
 				     "+memory"))
 		return "cannot enable the memory controller";

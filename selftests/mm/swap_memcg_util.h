@@ -93,6 +93,13 @@ int swap_area_on(int area);
 /* Slots in use in it, those in slot caches included. */
 long swap_area_used(int area);
 int swap_areas_remove(void);
+/*
+ * A labelled area of any size that costs no memory, for swapon(): a loop device
+ * over a file with holes. @dev: its path; it lives while the returned file, or
+ * -errno, is open, or it is on. @nr_bad: bad pages in its header, all page 0:
+ * one is an error, which swapon() finds after it has allocated its maps.
+ */
+int swap_sparse_open(size_t nr_pages, int nr_bad, char *dev, size_t len);
 /* Slots that were freed wait in per-CPU caches, still charged: return them. */
 int swap_drain_slot_caches(void);
 /* Slots in use in the areas of the test, those in slot caches included. */
@@ -100,7 +107,10 @@ long swap_slots_used(void);
 /* True when the system has swap besides the areas of the test. */
 bool swap_in_use(void);
 
-/* memory cgroups: version 1 or 2; NULL, or why they cannot be had */
+/*
+ * memory cgroups: version 1 or 2, or 0 for none at all, just cgroups, on a
+ * kernel that was told so; NULL, or why they cannot be had
+ */
 const char *memcg_setup(int version);
 const char *memcg_parent(void);
 int memcg_version(void);
@@ -257,6 +267,49 @@ struct moves {
 bool move_init(void);
 const char *move_under_fire(struct pair *p, struct worker *w, long nr,
 			    int rounds, struct moves *m);
+
+#define CHURN_CHILDREN	4		/* of each worker and round, half killed */
+#define CHURN_REMOVERS	3		/* the same, a third of them killed */
+#define CHURN_STAGES	64
+
+/* Of the churns in all workers; churn_init() before any is started. */
+extern struct churn {
+	unsigned long slots;		/* swapped out */
+	unsigned long freed;		/* pages given to MADV_FREE */
+	unsigned long ended;		/* children, those killed included */
+	unsigned long killed;
+	unsigned long removed;		/* cgroups with slots in use */
+	int stage[CHURN_STAGES];
+} *churn;
+
+bool churn_init(void);
+/* Of a worker that has mapped pages: fork children that share them. */
+long op_fork_churn(struct worker *w, long rounds, long seed);
+/* Have the OOM killer end children in a cgroup, by path, with small limits. */
+long op_oom_churn(struct worker *w, long rounds, long cgroup);
+int oom_limit(const char *cgroup);
+long oom_kills(const char *cgroup);
+/* Remove cgroups whose pages are in swap, once they were left for @refuge. */
+long op_remove_churn(struct worker *w, long rounds, long refuge);
+
+/* All of them at once, on a swap area, with cgroup v1 or v2. */
+#define STORM_WORKERS	4		/* of a kind, at most */
+
+struct storm {
+	char *cgroup[STORM_WORKERS];	/* of those that fork */
+	char *oom[STORM_WORKERS];
+	char *refuge;
+	struct worker forker[STORM_WORKERS];
+	struct worker hog[STORM_WORKERS];
+	struct worker remover[STORM_WORKERS];
+	int area;
+	long online;			/* v1 memory cgroups without these */
+};
+
+const char *storm_setup(struct storm *s, int version);
+void storm_kill(struct storm *s);
+/* Workers of each kind; what has failed, or what is counted wrongly. */
+const char *storm_run(struct storm *s, int forkers, int hogs, int removers);
 
 /* Memory for the test and its workers, charged to none of their cgroups. */
 void *shared_alloc(size_t size);
