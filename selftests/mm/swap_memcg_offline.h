@@ -244,13 +244,13 @@ TEST_F_TIMEOUT(offline, anonymous_swapoff, TEST_SECONDS)
 /* A range holds a reference for each slot, and is freed in parts here. */
 TEST_F_TIMEOUT(offline, anonymous_ranges, TEST_SECONDS)
 {
-	long whole = thp_swapped_whole(RANGE_KB);
+	long whole = folio_swpout(RANGE_KB);
 
 	if (whole < 0)
 		SKIP(return, "no folios of %d kB", RANGE_KB);
-	ASSERT_EQ(0, thp_only(RANGE_KB));
+	folio_only(RANGE_KB);
 	anonymous(_metadata, self, MADV_HUGEPAGE, UNMAP);
-	whole = thp_swapped_whole(RANGE_KB) - whole;
+	whole = folio_swpout(RANGE_KB) - whole;
 	ksft_print_msg("ranges exercised: %ld (at least %ld)\n", whole,
 		       MIN_RANGES);
 	ASSERT_GE(whole, MIN_RANGES);

@@ -93,20 +93,15 @@ FIXTURE_TEARDOWN(zswap)
 	EXPECT_STREQ("", kernel_complained() ?: "");
 }
 
-static long memcg_stat(char *cgroup, const char *key)
-{
-	return cg_read_key_long(cgroup, "memory.stat", key);
-}
-
 /* The pages of a cgroup that are in zswap; the kernel counts with a lag. */
 static bool in_zswap(char *cgroup, long nr)
 {
-	return wait_until(memcg_stat(cgroup, "zswapped ") == nr * (long)psize());
+	return wait_until(memcg_stat(cgroup, "zswapped ") == nr);
 }
 
 static long written_back(char *cgroup)
 {
-	return memcg_stat(cgroup, "zswpwb ");
+	return cg_read_key_long(cgroup, "memory.stat", "zswpwb ");
 }
 
 /* A page may be in the batch of the CPU that has read it: until all are out. */
