@@ -186,7 +186,7 @@ static int limit(const char *cgroup, const char *file, long pages)
 	return cg_write(cgroup, file, buf);
 }
 
-int oom_limit(const char *cgroup)
+int memcg_oom_limit(const char *cgroup)
 {
 	if (memcg_version() == 2)
 		return limit(cgroup, "memory.max", OOM_MEMORY) ?:
@@ -197,7 +197,7 @@ int oom_limit(const char *cgroup)
 		     OOM_MEMORY + OOM_SWAP);
 }
 
-long oom_kills(const char *cgroup)
+long memcg_oom_kills(const char *cgroup)
 {
 	return cg_read_key_long(cgroup, memcg_version() == 2 ?
 				"memory.events" : "memory.oom_control",

@@ -66,7 +66,7 @@ static long memory_free(void)
 	return memory_kb("MemAvailable:");
 }
 
-static long all_oom_kills(void)
+static long oom_kills(void)
 {
 	char buf[16384], *s;
 
@@ -205,9 +205,9 @@ TEST_F_TIMEOUT(swap_memcg_nomap, no_memory_for_the_map, TEST_SECONDS)
 	ASSERT_EQ(0, worker_start(&self->swapper, NULL, 0));
 	ASSERT_EQ(0, worker_call(&self->swapper, op_oom_score, 999, 0));
 
-	kills = all_oom_kills();
+	kills = oom_kills();
 	ret = worker_call(&self->swapper, op_swapon, 1, -ENOMEM);
-	kills = all_oom_kills() - kills;
+	kills = oom_kills() - kills;
 	EXPECT_EQ(-ENOMEM, ret);
 	EXPECT_EQ(0, kills);
 	EXPECT_TRUE(worker_lives(&self->bystander));

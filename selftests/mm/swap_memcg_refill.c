@@ -158,6 +158,8 @@ FIXTURE_SETUP(refill)
 	if (variant->kb && folio_swpout(variant->kb) < 0)
 		SKIP(return, "no folios of %u kB", variant->kb);
 	folio_only(variant->kb);
+	/* each count turns an area off, which waits for RCU: not for long */
+	setting_write("/sys/kernel/rcu_expedited", "1", NULL);
 
 	self->cpus = online_cpus();
 	if (self->cpus < MIN_CPUS)
@@ -242,11 +244,12 @@ static void lower(long *least, long n)
 
 TEST_F_TIMEOUT(refill, between_other_cgroups, TEST_SECONDS)
 {
-	static const int turn[TURNS] = { EVEN, ODD, PAIR };
+	static const int turn[TURNS] = { ODD, EVEN, PAIR };
 	long ranges = self->cpus * self->ranges, filled = 0;
 	long held = LONG_MAX, whole = LONG_MAX, borders = LONG_MAX;
 	long percent = 100, mixed, n;
-	int i, half = self->cpus;
+	/* large folios: odd ones have just been filled, and sizes are many */
+	int i, first = self->n > 1, half = self->cpus;
 
 	/* one half takes it all and gives up odd offsets, the other has them */
 	all(_metadata, self, 0, half, op_refill, 1);
@@ -256,7 +259,7 @@ TEST_F_TIMEOUT(refill, between_other_cgroups, TEST_SECONDS)
 	all(_metadata, self, half, half, op_refill, 1);
 	check_exact(_metadata, self, "filled by others");
 
-	for (i = 0; i < TURNS; i++) {
+	for (i = first; i < TURNS; i++) {
 		all(_metadata, self, 0, self->nr, op_punch, turn[i]);
 		lower(&held, slots_held(_metadata, self));
 		check_exact(_metadata, self, "read back");
@@ -289,12 +292,13 @@ TEST_F_TIMEOUT(refill, between_other_cgroups, TEST_SECONDS)
 	}
 	EXPECT_STREQ("", memcg_check_gone(self->cgroup, self->nr) ?: "");
 
+	n = (TURNS - first) * ranges / 4;
 	ksft_print_msg("ranges of %ld slots filled again: %ld (at least %ld)\n",
-		       self->n, filled, TURNS * ranges / 4);
+		       self->n, filled, n);
 	ksft_print_msg("whole: %ld (at least %ld)\n", whole, ranges / 2);
 	ksft_print_msg("borders of different cgroups: %ld %% of %ld (at least %d %% of %ld)\n",
 		       percent, borders, MIN_MIXED, ranges / 2);
-	ASSERT_GE(filled, TURNS * ranges / 4);
+	ASSERT_GE(filled, n);
 	ASSERT_GE(whole, ranges / 2);
 	ASSERT_GE(borders, ranges / 2);
 	ASSERT_GE(percent, MIN_MIXED);

@@ -44,7 +44,7 @@ const char *storm_setup(struct storm *s, int version)
 	for (i = 0; i < STORM_WORKERS; i++) {
 		s->cgroup[i] = memcg_add("fork", i);
 		s->oom[i] = memcg_add("oom", i);
-		if (!s->cgroup[i] || !s->oom[i] || oom_limit(s->oom[i]))
+		if (!s->cgroup[i] || !s->oom[i] || memcg_oom_limit(s->oom[i]))
 			return "cannot set up a cgroup";
 	}
 	return NULL;
@@ -167,8 +167,9 @@ static const char *check_gone(struct storm *s)
 	for (i = 0; i < ARRAY_SIZE(all); i++)
 		if (cg_destroy(all[i]))
 			return "a cgroup cannot be removed";
-	if (wait_until((memcg_drain(),
-			(n = memcg_v1_count() - s->online) <= 0)))
+	wait_until((memcg_drain(),
+		    n = memcg_v1_count() - s->online, n <= 0));
+	if (n <= 0)
 		return NULL;
 	return say("%s: %ld", "removed cgroups are still there", n, 0);
 }
@@ -225,9 +226,9 @@ const char *storm_run(struct storm *s, int forkers, int hogs, int removers)
 		return why;
 
 	for (i = 0; i < hogs; i++)
-		if (oom_kills(s->oom[i]) < OOM_ROUNDS)
+		if (memcg_oom_kills(s->oom[i]) < OOM_ROUNDS)
 			return say("%s: %ld OOM kills counted, not %ld",
-				   "a cgroup", oom_kills(s->oom[i]), OOM_ROUNDS);
+				   "a cgroup", memcg_oom_kills(s->oom[i]), OOM_ROUNDS);
 	if (swap_area_off(s->area))
 		return "swapoff failed";
 	why = check_calm(s, forkers, 0);

@@ -287,8 +287,8 @@ bool churn_init(void);
 long op_fork_churn(struct worker *w, long rounds, long seed);
 /* Have the OOM killer end children in a cgroup, by path, with small limits. */
 long op_oom_churn(struct worker *w, long rounds, long cgroup);
-int oom_limit(const char *cgroup);
-long oom_kills(const char *cgroup);
+int memcg_oom_limit(const char *cgroup);
+long memcg_oom_kills(const char *cgroup);
 /* Remove cgroups whose pages are in swap, once they were left for @refuge. */
 long op_remove_churn(struct worker *w, long rounds, long refuge);
 
