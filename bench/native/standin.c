@@ -66,7 +66,7 @@ unsigned long standin_pages_in_use(void)
 }
 
 /* alloc_page - a zeroed page, or NULL when none is left */
-struct page *alloc_page(unsigned int flags)
+struct page *alloc_page(gfp_t flags)
 {
 	struct page *page = NULL;
 
@@ -92,7 +92,7 @@ void __free_page(struct page *page)
 }
 
 /* get_zeroed_page - the same as an address, 0 when none is left */
-unsigned long get_zeroed_page(unsigned int flags)
+unsigned long get_zeroed_page(gfp_t flags)
 {
 	struct page *page = alloc_page(flags | __GFP_ZERO);
 

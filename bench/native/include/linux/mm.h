@@ -34,12 +34,15 @@ static inline void *page_address(const struct page *page)
 	return (void *)((pfn << PAGE_SHIFT) + page_offset_base);
 }
 
-#define GFP_KERNEL	1u
-#define __GFP_ZERO	2u
+typedef unsigned int gfp_t;
+#define GFP_KERNEL		1u
+#define __GFP_ZERO		2u
+#define __GFP_RETRY_MAYFAIL	4u
+#define __GFP_NOWARN		8u
 
-struct page *alloc_page(unsigned int flags);
+struct page *alloc_page(gfp_t flags);
 void __free_page(struct page *page);
-unsigned long get_zeroed_page(unsigned int flags);
+unsigned long get_zeroed_page(gfp_t flags);
 void free_page(unsigned long address);
 void *memchr_inv(const void *start, int c, size_t bytes);
 void standin_warn(const char *file, int line, const char *what);
