@@ -28,7 +28,7 @@
 #define NR		3		/* cgroups, with a worker each */
 #define NR_PAGES	300		/* of each worker */
 #define SLOTS		500		/* in the first area */
-#define LAST_SLOT	12		/* times that it changes hands */
+#define LAST_SLOT	8		/* times that it changes hands */
 #define BELOW		8		/* the priority of the first area */
 
 static long op_types(struct worker *w, long type, long unused)

@@ -208,8 +208,6 @@ FIXTURE_SETUP(batch)
 	if (variant->kb && folio_swpout(variant->kb) < 0)
 		SKIP(return, "no folios of %u kB", variant->kb);
 	folio_only(variant->kb);
-	/* each count turns an area off, which waits for RCU: not for long */
-	setting_write("/sys/kernel/rcu_expedited", "1", NULL);
 	self->area = swap_area_add(2 * NR_PAGES, false);
 	ASSERT_GE(self->area, 0);
 

@@ -158,8 +158,6 @@ FIXTURE_SETUP(refill)
 	if (variant->kb && folio_swpout(variant->kb) < 0)
 		SKIP(return, "no folios of %u kB", variant->kb);
 	folio_only(variant->kb);
-	/* each count turns an area off, which waits for RCU: not for long */
-	setting_write("/sys/kernel/rcu_expedited", "1", NULL);
 
 	self->cpus = online_cpus();
 	if (self->cpus < MIN_CPUS)

@@ -131,6 +131,8 @@ const char *memcg_setup(int cgroup_version)
 			if (setting_write(path, "+memory", "-memory"))
 				return "cannot enable the memory controller";
 		}
+		/* an exact count turns an area off, which waits for RCU */
+		setting_write("/sys/kernel/rcu_expedited", "1", NULL);
 	}
 
 	snprintf(parent, sizeof(parent), "%s/%s", root, TREE);
