@@ -23,15 +23,30 @@ build_kernel()
 # boot_kernel KERNEL RUN CGROUP PROGRAM: the verdict is read from what it leaves.
 boot_kernel()
 {
-	"$top/ci/test-boot.sh" "$1" "$work/initramfs.cpio" "$accel" "$2" "$3" "$smp" "$mem" "$4" || true
+	# A test that waits in vain is silent, and has to come to its end.
+	SILENCE=${SILENCE:-400} "$top/ci/test-boot.sh" "$1" "$work/initramfs.cpio" "$accel" \
+		"$2" "$3" "$smp" "$mem" "$4" || true
 }
 
-# failed_as RUN WHAT: did that boot come to its end, and fail as WHAT says?
-# WHAT is "COLLECTION:PROGRAM [CASE]", of which a case, or that case, must have
-# printed "not ok", or "console EXTENDED-REGEX".
+# failed_as RUN WHAT...: did that boot come to its end, and fail as each WHAT
+# says? WHAT is "COLLECTION:PROGRAM [CASE]", of which a case, or that case, must
+# have printed "not ok", or "console EXTENDED-REGEX". A test that was ended by
+# its time, or an oops that no WHAT names, is no such failure.
 failed_as()
 {
-	grep -q '^guest: end' "$1/console.log" || return 1
+	local run=$1 what oops=
+	shift
+	grep -q '^guest: end' "$run/console.log" || return 1
+	! grep -q 'Test terminated by timeout\|^not ok .*TIMEOUT' "$run/ktap.log" || return 1
+	for what; do
+		failed "$run" "$what" || return 1
+		case $what in console*) oops=named ;; esac
+	done
+	[ -n "$oops" ] || ! grep -q 'Oops:' "$run/console.log"
+}
+
+failed()
+{
 	case $2 in
 	console\ *)
 		grep -qE "${2#console }" "$1/console.log"

@@ -14,8 +14,9 @@
 #   Kernel:    the variant that has to catch it: default, lockstat or debug
 #   Cgroup:    v1, v2 or off
 #   Caught-by: COLLECTION:PROGRAM [CASE], which must print "not ok", or
-#              console EXTENDED-REGEX, an assertion that must fire
-#   Program:   what to run for an assertion on the console
+#              console EXTENDED-REGEX, an assertion that must fire; of several
+#              such lines each must hold
+#   Program:   what to run, where no Caught-by line names a program
 #
 # Caught means that it builds, boots, the run comes to its end and the named
 # test fails or the named assertion fires. Anything else is not a catch. One
@@ -47,13 +48,13 @@ inputs()
 	  find "$top/patches" -name '*.patch' -print0 | sort -z | xargs -0 cat; } | sha256sum
 }
 
-# clean DELAY VARIANT CGROUP PROGRAM: how often the series with that delay
+# clean DELAY VARIANT CGROUP PROGRAMS: how often the series with that delay
 # passes, of $race_boots; nothing when it does not build.
 clean()
 {
-	local delay=$1 variant=$2 cgroup=$3 program=$4 n good=0 key
-	local kernel=$work/mutants/clean/${delay%.patch}
-	local run=$kernel/${program#*:}
+	local delay=$1 variant=$2 cgroup=$3 programs=$4 n good=0 key
+	local kernel=$work/mutants/clean/${delay%.patch}-$variant
+	local run=$kernel/$cgroup-${programs//[ :]/-}
 	key=$(inputs "$from/delays/$delay")
 	if [ "$(cat "$kernel/key" 2> /dev/null)" != "$key" ]; then
 		rm -rf "$kernel"
@@ -62,7 +63,7 @@ clean()
 	fi
 	if [ ! -f "$run/good" ]; then
 		for n in $(seq "$race_boots"); do
-			boot_kernel "$kernel/$variant/after" "$run/$n/$variant-after-$cgroup" "$cgroup" "$program" >&2
+			boot_kernel "$kernel/$variant/after" "$run/$n/$variant-after-$cgroup" "$cgroup" "$programs" >&2
 			! passed "$run/$n/$variant-after-$cgroup" || good=$((good + 1))
 		done
 		echo "$good" > "$run/good"
@@ -73,11 +74,12 @@ clean()
 # try MUTANT DIR: prints the result
 try()
 {
-	local mutant=$1 dir=$2 variant cgroup by program delay boots=1 n good=0 run
+	local mutant=$1 dir=$2 variant cgroup by programs delay boots=1 n good=0 run
 	variant=$(header "$mutant" Kernel) cgroup=$(header "$mutant" Cgroup)
-	by=$(header "$mutant" Caught-by) program=$(header "$mutant" Program)
+	mapfile -t by < <(header "$mutant" Caught-by)
+	programs=$({ header "$mutant" Program; printf '%s\n' "${by[@]}"; } |
+		sed -n 's/^\([a-z]*:[^ ]*\).*/\1/p' | awk '!seen[$0]++' | paste -sd' ')
 	delay=$(header "$mutant" With)
-	program=${program:-${by%% *}}
 	[ -z "$delay" ] || boots=$race_boots
 	if ! build_kernel "$variant" after "$dir" ${delay:+"$from/delays/$delay"} "$mutant" >&2; then
 		echo "does not apply or build"
@@ -85,8 +87,8 @@ try()
 	fi
 	for n in $(seq "$boots"); do
 		run=$dir/$n/$variant-after-$cgroup
-		boot_kernel "$dir/$variant/after" "$run" "$cgroup" "$program" >&2
-		! failed_as "$run" "$by" || good=$((good + 1))
+		boot_kernel "$dir/$variant/after" "$run" "$cgroup" "$programs" >&2
+		! failed_as "$run" "${by[@]}" || good=$((good + 1))
 	done
 	rm -rf "${dir:?}/$variant"
 	if [ "$good" != "$boots" ]; then
@@ -94,7 +96,7 @@ try()
 	elif [ -z "$delay" ]; then
 		echo caught
 	else
-		n=$(clean "$delay" "$variant" "$cgroup" "$program")
+		n=$(clean "$delay" "$variant" "$cgroup" "$programs")
 		if [ "$n" = "$boots" ]; then
 			echo "caught $good of $boots, clean $n of $boots"
 		else
@@ -129,7 +131,7 @@ for name in "${names[@]}"; do
 	mutant=$from/$name.patch
 	mapfile -t result < "$work/mutants/$name/result"
 	printf '%-30s %-12s %-50s %4s s  %s\n' "$name" "$(header "$mutant" Kernel) $(header "$mutant" Cgroup)" \
-		"$(header "$mutant" Caught-by | cut -c1-50)" "${result[2]}" "${result[1]}"
+		"$(header "$mutant" Caught-by | head -n 1 | cut -c1-50)" "${result[2]}" "${result[1]}"
 	if [[ ${result[1]} == caught* ]]; then
 		caught=$((caught + 1))
 		[ "$(header "$mutant" Kernel)" != default ] || production=$((production + 1))

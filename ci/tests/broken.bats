@@ -26,6 +26,9 @@ setup()
 		! grep -q UNSTABLE "$1/image" || [ "$n" != 7 ] || result="not ok"
 		grep -q PANIC "$1/image" || echo "guest: end" > "$4/console.log"
 		! grep -q ASSERTION "$1/image" || echo "swap slot 0:7 has memcg id 3" >> "$4/console.log"
+		! grep -q TIMEOUT "$1/image" || echo "# # Test terminated by timeout" > "$4/ktap.log"
+		! grep -q OOPS "$1/image" || echo "Oops: 0000" >> "$4/console.log"
+		touch "$4/ktap.log"
 		verdict=PASS; [ "$result" = ok ] || verdict=FAIL
 		jq -n --arg r "$result" --arg v "$verdict" --arg p "$8" \
 			"{result: \$v, reason: \"why\", programs: [{name: \$p, cases: [{name: \"swap_x.one\", result: \$r}, {name: \"swap_x.two\", result: \"ok\"}]}]}" > "$4/verdict.json"'
@@ -92,6 +95,23 @@ known()
 	mutants
 	is 1 "$status"
 	has "1 of 2 caught"
+}
+
+@test "a test that was ended by its time, or an oops that nobody named, is no catch" {
+	mutant 0001-a mm:swap_x "MISTAKE TIMEOUT"
+	mutant 0002-b mm:swap_x "MISTAKE OOPS"
+	mutants
+	is 1 "$status"
+	has "0 of 2 caught"
+}
+
+@test "of several lines each must hold; an oops may be one" {
+	mutant 0001-a $'mm:swap_x swap_x.one\nCaught-by: console Oops' "MISTAKE OOPS"
+	mutant 0002-b $'mm:swap_x swap_x.one\nCaught-by: mm:swap_y' MISTAKE
+	mutants
+	is 1 "$status"
+	has "1 of 2 caught"
+	grep -qx "boot mm:swap_x mm:swap_y v2" "$tmp/log"
 }
 
 @test "with a delay: five boots of five, and the series with it passes five" {

@@ -189,7 +189,8 @@ TEST_F_TIMEOUT(swap_memcg_disabled, swapoff_and_on, TEST_SECONDS)
 		ASSERT_EQ(0, swap_areas_remove());
 		/* a swapon that fails has no map to give back either */
 		file = swap_sparse_open(FAIL_SLOTS, 1, dev, sizeof(dev));
-		for (i = 0; file >= 0 && i < FAIL_ROUNDS; i++)
+		ASSERT_GE(file, 0);
+		for (i = 0; i < FAIL_ROUNDS; i++)
 			EXPECT_TRUE(swapon(dev, 0) && errno == EINVAL);
 		close(file);
 		self->area = swap_area_add(4 * self->nr * NR_PAGES, false);

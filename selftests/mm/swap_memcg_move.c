@@ -131,8 +131,13 @@ static bool settled(struct pair *p, long nr)
 {
 	int tries = 100;
 
-	while (pair_swap(p, 0) + pair_swap(p, 1) != nr) {
-		if (!--tries)
+	long swap[2];
+
+	while (swap[0] = pair_swap(p, 0), swap[1] = pair_swap(p, 1),
+	       swap[0] + swap[1] != nr) {
+		/* too much, or below zero, does not become right */
+		if (swap[0] + swap[1] > nr || swap[0] < 0 || swap[1] < 0 ||
+		    !--tries)
 			return false;
 		/* a page that waits for its LRU list is not swapped out */
 		lru_drain();
@@ -152,12 +157,13 @@ static const char *failed(struct pair *p, const char *what, long nr)
 }
 
 static const char *move_rounds(struct pair *p, struct worker *w, long nr,
-			       int rounds, struct moves *m)
+			       int rounds, long least, struct moves *m)
 {
-	int i, at = 0;
+	int i, at = 0, round;
 	long before;
 
-	while (rounds--) {
+	for (round = 0; round < rounds ||
+	     (round < 5 * rounds && m->moved < least); round++) {
 		/* there and back, while the children fault and swap out */
 		for (i = 0; i < 2; i++, at = !at) {
 			before = pair_swap(p, !at);
@@ -192,7 +198,7 @@ bool move_init(void)
 }
 
 const char *move_under_fire(struct pair *p, struct worker *w, long nr,
-			    int rounds, struct moves *m)
+			    int rounds, long least, struct moves *m)
 {
 	const char *why;
 
@@ -205,7 +211,7 @@ const char *move_under_fire(struct pair *p, struct worker *w, long nr,
 	if (worker_call(w, op_fork, 0, 0) || !fire_off())
 		return "no children";
 
-	why = move_rounds(p, w, nr, rounds, m);
+	why = move_rounds(p, w, nr, rounds, least, m);
 	m->faults = fire->faults;
 	fire->stop = true;
 	if (why)

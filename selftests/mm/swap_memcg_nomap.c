@@ -171,7 +171,8 @@ static bool kmsg_has(int kmsg, const char *text)
 	char line[8192];
 	ssize_t n;
 
-	while ((n = read(kmsg, line, sizeof(line) - 1)) > 0 || errno == EPIPE) {
+	while ((n = read(kmsg, line, sizeof(line) - 1)) > 0 ||
+	       (n < 0 && errno == EPIPE)) {
 		if (n > 0) {
 			line[n] = 0;
 			if (strstr(line, text))

@@ -103,6 +103,8 @@ static long swap_pages(char *cgroup)
 
 static long memory_pages(char *cgroup)
 {
+	/* without the charges that CPUs have cached */
+	memcg_drain();
 	return cg_read_long(cgroup, "memory.current") / (long)psize();
 }
 
@@ -131,18 +133,16 @@ static void check_back(struct __test_metadata *_metadata,
 		       struct _test_data_swapoff *self, long *before,
 		       long *swapped)
 {
-	/* charges that CPUs have cached are part of memory.current */
-	long now, slack = SLOT_CACHE * online_cpus();
+	long now;
 	int i;
 
 	EXPECT_STREQ("", memcg_check_empty(self->cgroup, NR) ?: "");
 	for (i = 0; i < NR; i++) {
 		now = memory_pages(self->cgroup[i]);
-		EXPECT_LE(swapped[i], now);
-		EXPECT_LE(before[i] + swapped[i] - slack, now) {
+		EXPECT_LE(before[i] + swapped[i] - MEMORY_SLACK, now) {
 			TH_LOG("cgroup %d does not pay", i);
 		}
-		EXPECT_GE(before[i] + swapped[i] + slack, now) {
+		EXPECT_GE(before[i] + swapped[i] + MEMORY_SLACK, now) {
 			TH_LOG("cgroup %d pays for others", i);
 		}
 		if (!self->worker[i].pid)
@@ -200,11 +200,6 @@ TEST_F_TIMEOUT(swapoff, brings_all_back, TEST_SECONDS)
 	ASSERT_GE(slots, MIN_SLOTS);
 }
 
-static long op_off(struct worker *w, long area, long unused)
-{
-	return swap_area_off(area);
-}
-
 TEST_F_TIMEOUT(swapoff, of_a_removed_cgroup, TEST_SECONDS)
 {
 	struct worker *w = self->worker;
@@ -232,10 +227,9 @@ TEST_F_TIMEOUT(swapoff, of_a_removed_cgroup, TEST_SECONDS)
 	/* by a process in the tree: it may be the one who pays from now on */
 	ASSERT_EQ(0, worker_start(&w[2], self->cgroup[2], 2));
 	before = memory_pages(top);
-	ASSERT_EQ(0, worker_call(&w[2], op_off, self->area, 0));
+	ASSERT_EQ(0, worker_call(&w[2], op_swapoff, self->area, 0));
 	EXPECT_EQ(0, swap_pages(top));
-	EXPECT_LE(before + n - 64 - SLOT_CACHE * online_cpus(),
-		  memory_pages(top));
+	EXPECT_LE(before + n - 64 - MEMORY_SLACK, memory_pages(top));
 	EXPECT_EQ(0, worker_call(&w[0], op_swapped, 0, n));
 	EXPECT_EQ(0, worker_call(&w[0], op_verify, 0, n));
 	worker_stop(&w[0]);

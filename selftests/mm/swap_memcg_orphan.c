@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -134,17 +135,22 @@ const char *memcg_offline(const char *cgroup)
 {
 	char *witness = memcg_add("witness", 0);
 	const char *why = NULL;
+	cpu_set_t cpus;
 	long dying;
 
 	/*
 	 * A removed cgroup goes offline, and gives its id up, in a work that
-	 * is done some time later. That of a second one is done after it.
+	 * is done some time later. That of a second one, which is removed on
+	 * the same CPU, is done after it.
 	 */
+	sched_getaffinity(0, sizeof(cpus), &cpus);
+	cpu_pin(0);
 	dying = memcg_dying();
 	if (!witness || cg_destroy(cgroup) || cg_destroy(witness))
 		why = "a cgroup cannot be removed";
 	else if (!wait_until(memcg_dying() <= dying + 1))
 		why = "a cgroup that nothing pins is still there";
+	sched_setaffinity(0, sizeof(cpus), &cpus);
 	free(witness);
 	return why;
 }

@@ -22,6 +22,7 @@
 #include "swap_memcg_util.h"
 
 struct state *state;
+int wait_seconds = WAIT_SECONDS;
 
 static char parent[PATH_MAX / 2];
 static int version;			/* of the cgroup hierarchy */
@@ -199,6 +200,8 @@ long memcg_swap(const char *cgroup)
 
 	if (version == 2)
 		bytes = cg_read_long(cgroup, "memory.swap.current");
+	else if (cg_read_long(cgroup, "memory.usage_in_bytes") < 0)
+		return -1;
 	else
 		bytes = cg_read_long(cgroup, "memory.memsw.usage_in_bytes") -
 			cg_read_long(cgroup, "memory.usage_in_bytes");
@@ -247,6 +250,9 @@ const char *memcg_check_gone(char **cgroup, int nr)
 	for (i = 0; i < nr; i++)
 		if (cg_destroy(cgroup[i]))
 			return "a cgroup cannot be removed";
+	/* they are pinned for good then */
+	if (memcg_swap(parent))
+		return "removed cgroups still pay for swap";
 	wait_until((memcg_drain(),
 		    n = cg_read_key_long(parent, "cgroup.stat",
 					 "nr_dying_descendants "), !n));

@@ -22,22 +22,28 @@
 
 /* Freed slots that a CPU may keep, still charged: SWAP_SLOTS_CACHE_SIZE. */
 #define SLOT_CACHE	64
+/* Pages of a process's own, page tables for example, that come and go. */
+#define MEMORY_SLACK	32
 /* Free slots per CPU below which 6.12 turns the slot caches off and on. */
 #define SLOT_CACHE_OFF	(2 * SLOT_CACHE)
 #define SLOT_CACHE_ON	(5 * SLOT_CACHE)
 
 /*
  * Poll until @cond is true; its last value is the value of the expression.
- * There is nothing to wait for once the kernel has complained.
+ * There is nothing to wait for once the kernel has complained, and not long
+ * once a process has waited in vain: its test fails anyway.
  */
+extern int wait_seconds;
 #define wait_until(cond)						\
 ({									\
-	time_t __end = time(NULL) + WAIT_SECONDS;			\
+	time_t __end = time(NULL) + wait_seconds;			\
 	bool __ok;							\
 									\
 	while (!(__ok = (cond)) && time(NULL) < __end &&		\
 	       !kernel_complained())					\
 		usleep(20000);						\
+	if (!__ok)							\
+		wait_seconds = 2;					\
 	__ok;								\
 })
 
@@ -265,8 +271,12 @@ struct moves {
 
 /* before any worker is started, which pair_setup() does */
 bool move_init(void);
+/*
+ * More rounds, up to five times as many, until @least entries were moved: how
+ * many are in swap when the mover comes by depends on the CPUs' load.
+ */
 const char *move_under_fire(struct pair *p, struct worker *w, long nr,
-			    int rounds, struct moves *m);
+			    int rounds, long least, struct moves *m);
 
 #define CHURN_CHILDREN	4		/* of each worker and round, half killed */
 #define CHURN_REMOVERS	3		/* the same, a third of them killed */

@@ -25,6 +25,7 @@
 
 #define NR_PAGES	512
 #define SWAPPED		32		/* that keep the id of each cgroup */
+
 FIXTURE(swap_memcg_v1)
 {
 	struct pair pair;
@@ -127,13 +128,13 @@ static void move_and_check(struct __test_metadata *_metadata,
 	worker_stop(&self->worker[1]);
 
 	ASSERT_STREQ("", move_under_fire(&self->pair, &self->worker[0], nr,
-					 rounds, &m) ?: "");
+					 rounds, min_moved, &m) ?: "");
 	ASSERT_STREQ("", pair_finish(&self->pair) ?: "");
 	ksft_print_msg("moves under fire: %ld, entries moved: %ld (at least %ld)\n",
 		       m.moves, m.moved, min_moved);
 	ksft_print_msg("faults meanwhile: %ld (at least %ld)\n", m.during,
 		       m.moves);
-	ASSERT_EQ(2 * rounds, m.moves);
+	ASSERT_GE(m.moves, 2 * rounds);
 	ASSERT_GE(m.moved, min_moved);
 	ASSERT_GE(m.during, m.moves);
 }

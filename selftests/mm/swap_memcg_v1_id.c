@@ -57,13 +57,14 @@ TEST_F_TIMEOUT(swap_memcg_v1_id, move_to_cgroup_without_swap, TEST_SECONDS)
 		SKIP(return, "this kernel does not move charges");
 
 	ASSERT_STREQ("", move_under_fire(&self->pair, &self->worker,
-					 NR_ENTRIES, ROUNDS, &m) ?: "");
+					 NR_ENTRIES, ROUNDS, MIN_MOVED,
+					 &m) ?: "");
 	ASSERT_STREQ("", pair_finish(&self->pair) ?: "");
 	ksft_print_msg("moves under fire: %ld, entries moved: %ld (at least %d)\n",
 		       m.moves, m.moved, MIN_MOVED);
 	ksft_print_msg("faults meanwhile: %ld (at least %ld)\n", m.during,
 		       m.moves);
-	ASSERT_EQ(2 * ROUNDS, m.moves);
+	ASSERT_GE(m.moves, 2 * ROUNDS);
 	ASSERT_GE(m.moved, MIN_MOVED);
 	ASSERT_GE(m.during, m.moves);
 }

@@ -77,14 +77,14 @@ static bool pageout_all(struct worker *w)
 
 static long memory_pages(struct pair *p, int i)
 {
+	/* without the charges that CPUs have cached */
+	memcg_drain();
 	return cg_read_long(p->cgroup[i], "memory.usage_in_bytes") /
 	       (long)psize();
 }
 
 TEST_F_TIMEOUT(swapoff_v1, brings_all_back, TEST_SECONDS)
 {
-	/* charges that CPUs have cached are part of the usage */
-	long slack = SLOT_CACHE * online_cpus();
 	long before[2], swapped[2], now, slots = 0, cached = 0;
 	struct pair *p = &self->pair;
 	struct worker *w = self->worker;
@@ -124,10 +124,12 @@ TEST_F_TIMEOUT(swapoff_v1, brings_all_back, TEST_SECONDS)
 		for (i = 0; i < 2; i++) {
 			EXPECT_EQ(0, pair_swap(p, i));
 			now = memory_pages(p, i);
-			EXPECT_LE(before[i] + swapped[i] - slack, now) {
+			EXPECT_LE(before[i] + swapped[i] - MEMORY_SLACK,
+				  now) {
 				TH_LOG("cgroup %d does not pay", i);
 			}
-			EXPECT_GE(before[i] + swapped[i] + slack, now) {
+			EXPECT_GE(before[i] + swapped[i] + MEMORY_SLACK,
+				  now) {
 				TH_LOG("cgroup %d pays for others", i);
 			}
 			EXPECT_EQ(0, worker_call(&w[i], op_swapped, 0,
