@@ -196,16 +196,14 @@ const char *memcg_check_empty(char **cgroup, int nr)
 
 long memcg_swap(const char *cgroup)
 {
-	long bytes;
+	long memory, both;
 
 	if (version == 2)
-		bytes = cg_read_long(cgroup, "memory.swap.current");
-	else if (cg_read_long(cgroup, "memory.usage_in_bytes") < 0)
-		return -1;
-	else
-		bytes = cg_read_long(cgroup, "memory.memsw.usage_in_bytes") -
-			cg_read_long(cgroup, "memory.usage_in_bytes");
-	return bytes / (long)psize();
+		return cg_read_long(cgroup, "memory.swap.current") /
+		       (long)psize();
+	memory = cg_read_long(cgroup, "memory.usage_in_bytes");
+	both = cg_read_long(cgroup, "memory.memsw.usage_in_bytes");
+	return memory < 0 ? -1 : (both - memory) / (long)psize();
 }
 
 long memcg_v1_count(void)
