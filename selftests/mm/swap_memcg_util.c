@@ -22,7 +22,6 @@
 #include "swap_memcg_util.h"
 
 struct state *state;
-int wait_seconds = WAIT_SECONDS;
 
 static char parent[PATH_MAX / 2];
 static int version;			/* of the cgroup hierarchy */
@@ -382,6 +381,7 @@ void swap_memcg_guard(void)
 		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (state == MAP_FAILED)
 		ksft_exit_fail_msg("no memory for the guard\n");
+	state->wait_seconds = WAIT_SECONDS;
 	if (geteuid())
 		return;
 

@@ -31,19 +31,18 @@
 /*
  * Poll until @cond is true; its last value is the value of the expression.
  * There is nothing to wait for once the kernel has complained, and not long
- * once a process has waited in vain: its test fails anyway.
+ * once something was waited for in vain: the program fails anyway.
  */
-extern int wait_seconds;
 #define wait_until(cond)						\
 ({									\
-	time_t __end = time(NULL) + wait_seconds;			\
+	time_t __end = time(NULL) + state->wait_seconds;		\
 	bool __ok;							\
 									\
 	while (!(__ok = (cond)) && time(NULL) < __end &&		\
 	       !kernel_complained())					\
 		usleep(20000);						\
 	if (!__ok)							\
-		wait_seconds = 2;					\
+		state->wait_seconds = 2;				\
 	__ok;								\
 })
 
@@ -62,6 +61,7 @@ extern struct state {
 	} area[NR_AREAS];
 	int drain;			/* area + 1 */
 	unsigned long taint;		/* of the kernel, at the start */
+	int wait_seconds;		/* that wait_until() waits at most */
 	int nr_settings;
 	struct {
 		char path[128];
