@@ -17,7 +17,9 @@ build_kernel()
 	shift 3
 	# Checked here: a condition switches errexit off.
 	"$top/ci/apply.sh" "$tree" "$series" "$state" "$@" || return 1
-	"$top/ci/build.sh" "$tree" "$work/$variant/obj" "$out/$variant/$state" bzImage "$jobs"
+	"$top/ci/build.sh" "$tree" "$work/$variant/obj" "$out/$variant/$state" bzImage "$jobs" || return 1
+	# For a call trace: decode-trace.sh looks for the tree beside the variant.
+	ln -sfn "$(realpath "$tree")" "$out/linux"
 }
 
 # boot_kernel KERNEL RUN CGROUP PROGRAM: the verdict is read from what it leaves.
