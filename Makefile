@@ -86,6 +86,9 @@ SESSION ?= $(O)/runs/$(shell date -u +%Y%m%dT%H%M%SZ)
 # holds this lock. $(call in-state,STATE,COMMAND): move the tree, run the command.
 in-state = mkdir -p $(work) && flock $(work)/lock sh -ec 'ci/apply.sh $(tree) $(series) $(1); $(2)'
 
+# $(call show-failed,TAP): what has failed and what was printed of it; fails.
+show-failed = { awk '/^(not )?ok/ { failed = /^not/ } failed' $(1); false; }
+
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 .SUFFIXES:
@@ -184,7 +187,7 @@ check-deps: ## deps, and what the checks need besides
 .PHONY: host-tests
 host-tests: ## tests of the host side (bats)
 	@mkdir -p $(SESSION)
-	@bats --formatter tap ci/tests > $(SESSION)/host.tap || { grep '^not ok' $(SESSION)/host.tap; false; }
+	@bats --formatter tap ci/tests > $(SESSION)/host.tap || $(call show-failed,$(SESSION)/host.tap)
 
 .PHONY: bisect
 bisect: $(work)/initramfs.cpio accel ## each patch alone: it builds, boots and passes
@@ -203,18 +206,18 @@ known: $(work)/initramfs.cpio accel ## what is known to fail on BASE must fail t
 	+@$(MAKE) --no-print-directory build VARIANT=default STATE=before
 	@mkdir -p $(SESSION)
 	@flock $(work)/lock ci/known.sh $(BASE) $(work) $(tree) $(series) $(kernel)/accel-$(ACCEL) $(SMP) $(MEM) $(JOBS) \
-		> $(SESSION)/known.tap || { grep -A1 '^not ok' $(SESSION)/known.tap; false; }
+		> $(SESSION)/known.tap || $(call show-failed,$(SESSION)/known.tap)
 
 .PHONY: micro-test
 micro-test: $(micro) ## the map alone under the sanitizers, with real threads
 	@mkdir -p $(SESSION)
-	@ci/micro-check.sh $(work)/micro > $(SESSION)/micro.tap || { grep -A9 '^not ok' $(SESSION)/micro.tap; false; }
+	@ci/micro-check.sh $(work)/micro > $(SESSION)/micro.tap || $(call show-failed,$(SESSION)/micro.tap)
 
 .PHONY: series-checks
 series-checks: ## what must hold of the series and its kernels (bats)
 	@mkdir -p $(SESSION)
 	@WORK=$(work) TREE=$(tree) SERIES=$(series) bats --formatter tap ci/checks > $(SESSION)/series.tap || \
-		{ grep '^not ok' $(SESSION)/series.tap; false; }
+		$(call show-failed,$(SESSION)/series.tap)
 
 # --- Real files ------------------------------------------------------------
 

@@ -77,41 +77,26 @@ FIXTURE(swap_memcg)
 FIXTURE_SETUP(swap_memcg)
 {
 	const char *why;
-	int i;
 
-	swap_memcg_reset();
 	why = memcg_setup(2);
 	if (why)
 		SKIP(return, "%s", why);
 
-	self->nr = online_cpus();
-	if (self->nr < MIN_CGROUPS)
-		self->nr = MIN_CGROUPS;
-	if (self->nr > MAX_CGROUPS)
-		self->nr = MAX_CGROUPS;
+	self->nr = cpus_between(MIN_CGROUPS, MAX_CGROUPS);
 
 	/* twice what is needed: room for the slots in per-CPU caches */
 	self->area = swap_area_add(2 * self->nr * NR_PAGES, false);
 	ASSERT_GE(self->area, 0);
 
-	for (i = 0; i < self->nr; i++) {
-		self->cgroup[i] = memcg_add("worker", i);
-		ASSERT_NE(NULL, self->cgroup[i]);
-		ASSERT_EQ(0, worker_start(&self->worker[i], self->cgroup[i],
-					  i));
-		ASSERT_EQ(0, worker_call(&self->worker[i], op_map, NR_PAGES,
-					 MADV_NOHUGEPAGE));
-	}
+	why = workers_setup(self->worker, self->cgroup, self->nr, NR_PAGES,
+			    MADV_NOHUGEPAGE);
+	ASSERT_STREQ("", why ?: "");
 }
 
 FIXTURE_TEARDOWN(swap_memcg)
 {
-	int i;
-
-	for (i = 0; i < self->nr; i++)
-		worker_kill(&self->worker[i]);
-	EXPECT_EQ(0, swap_memcg_reset());
-	EXPECT_STREQ("", kernel_complained() ?: "");
+	workers_kill(self->worker, self->nr);
+	EXPECT_STREQ("", swap_memcg_undo() ?: "");
 }
 
 /* After swapoff nothing is charged, and nothing keeps a removed cgroup. */

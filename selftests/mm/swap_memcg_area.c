@@ -94,16 +94,31 @@ static bool area_is_labelled(const char *dev)
 	return ours;
 }
 
+/*
+ * A device that is new has no label, and when its test was killed before it
+ * had the number, no other name either than that there was none of that number
+ * before. It has no size and so no contents.
+ */
+static bool zram_is_new(int id)
+{
+	char path[64], buf[32];
+
+	zram_path(path, sizeof(path), id, "disksize");
+	return state->zram_adding && id < (int)sizeof(state->zram_known) &&
+	       !state->zram_known[id] &&
+	       read_text(path, buf, sizeof(buf)) > 0 && !atol(buf);
+}
+
 static bool zram_is_ours(int id)
 {
 	char dev[64];
 	int i;
 
 	zram_path(dev, sizeof(dev), id, NULL);
-	for (i = 0; state && i < NR_AREAS; i++)
+	for (i = 0; i < NR_AREAS; i++)
 		if (!strcmp(state->area[i].path, dev))
 			return true;
-	return area_is_labelled(dev);
+	return zram_is_new(id) || area_is_labelled(dev);
 }
 
 static int zram_remove(int id)
@@ -195,6 +210,7 @@ int swap_areas_remove(void)
 			left += !!zram_remove(id);
 	}
 	closedir(dir);
+	state->zram_adding = false;
 	memset(state->area, 0, sizeof(state->area));
 	state->drain = 0;
 	return left;
@@ -205,11 +221,18 @@ static int zram_new(int area, size_t nr_pages, bool rotational)
 	char *path = state->area[area].path, buf[32];
 	int id, ret;
 
+	for (id = 0; id < (int)sizeof(state->zram_known); id++) {
+		zram_path(buf, sizeof(buf), id, "disksize");
+		state->zram_known[id] = !access(buf, F_OK);
+	}
+	state->zram_adding = true;
 	ret = read_text("/sys/class/zram-control/hot_add", buf, sizeof(buf));
+	id = atoi(buf);
+	if (ret > 0)
+		zram_path(path, sizeof(state->area[area].path), id, NULL);
+	state->zram_adding = false;
 	if (ret < 0)
 		return ret;
-	id = atoi(buf);
-	zram_path(path, sizeof(state->area[area].path), id, NULL);
 
 	snprintf(buf, sizeof(buf), "%zu", nr_pages * psize());
 	ret = zram_write(id, "disksize", buf);
@@ -243,16 +266,17 @@ static int swap_area_new(size_t nr_pages, enum area_kind kind, int flags)
 	return ret ?: area;
 }
 
+static int swap_area_new_on(size_t nr_pages, enum area_kind kind, int flags)
+{
+	int area = swap_area_new(nr_pages, kind, flags);
+
+	return area < 0 ? area : swap_area_on(area) ?: area;
+}
+
 int swap_area_add_kind(size_t nr_pages, enum area_kind kind, int below)
 {
-	int area, ret;
-
-	area = swap_area_new(nr_pages, kind,
-			     SWAP_FLAG_PREFER | (SWAP_PRIORITY - below));
-	if (area < 0)
-		return area;
-	ret = swap_area_on(area);
-	return ret ?: area;
+	return swap_area_new_on(nr_pages, kind,
+				SWAP_FLAG_PREFER | (SWAP_PRIORITY - below));
 }
 
 int swap_area_add(size_t nr_pages, bool rotational)
@@ -269,12 +293,7 @@ int swap_area_on(int area)
 
 int swap_area_spare(size_t nr_pages)
 {
-	int area = swap_area_new(nr_pages, AREA_SOLID_STATE, 0), ret;
-
-	if (area < 0)
-		return area;
-	ret = swap_area_on(area);
-	return ret ?: area;
+	return swap_area_new_on(nr_pages, AREA_SOLID_STATE, 0);
 }
 
 int swap_area_off(int area)

@@ -120,9 +120,7 @@ FIXTURE_VARIANT_ADD(areas, file)
 FIXTURE_SETUP(areas)
 {
 	const char *why;
-	int i;
 
-	swap_memcg_reset();
 	why = memcg_setup(2);
 	if (why)
 		SKIP(return, "%s", why);
@@ -134,14 +132,9 @@ FIXTURE_SETUP(areas)
 		     strerror(-self->area[0]));
 	ASSERT_GE(self->area[0], 0);
 
-	for (i = 0; i < NR; i++) {
-		self->cgroup[i] = memcg_add("area", i);
-		ASSERT_NE(NULL, self->cgroup[i]);
-		ASSERT_EQ(0, worker_start(&self->worker[i], self->cgroup[i],
-					  i));
-		ASSERT_EQ(0, worker_call(&self->worker[i], op_map, NR_PAGES,
-					 MADV_NOHUGEPAGE));
-	}
+	why = workers_setup(self->worker, self->cgroup, NR, NR_PAGES,
+			    MADV_NOHUGEPAGE);
+	ASSERT_STREQ("", why ?: "");
 	/* while it is the only one */
 	self->type = worker_call(&self->worker[0], op_probe, 0, 0);
 	ASSERT_GE(self->type, 0);
@@ -149,12 +142,8 @@ FIXTURE_SETUP(areas)
 
 FIXTURE_TEARDOWN(areas)
 {
-	int i;
-
-	for (i = 0; i < NR; i++)
-		worker_kill(&self->worker[i]);
-	EXPECT_EQ(0, swap_memcg_reset());
-	EXPECT_STREQ("", kernel_complained() ?: "");
+	workers_kill(self->worker, NR);
+	EXPECT_STREQ("", swap_memcg_undo() ?: "");
 }
 
 /*
@@ -164,21 +153,15 @@ FIXTURE_TEARDOWN(areas)
 static long check_exact(struct __test_metadata *_metadata,
 			struct _test_data_areas *self)
 {
-	long own, first = 0, sum = 0;
+	long sum, first = 0;
 	int i;
 
-	EXPECT_STREQ("", memcg_check_slots(0) ?: "");
-	for (i = 0; i < NR; i++) {
-		own = worker_call(&self->worker[i], op_swapped, 0, NR_PAGES);
-		EXPECT_EQ(own, cg_read_long(self->cgroup[i],
-					    "memory.swap.current") /
-			       (long)psize()) {
-			TH_LOG("of cgroup %d", i);
-		}
-		sum += own;
+	EXPECT_STREQ("", memcg_check_workers(self->cgroup, self->worker,
+					     NR) ?: "");
+	for (i = 0; i < NR; i++)
 		first += worker_call(&self->worker[i], op_types, self->type, 0);
-	}
 	EXPECT_EQ(first, swap_area_used(self->area[0]));
+	sum = memcg_swap(memcg_parent());
 	if (self->area[1])
 		EXPECT_EQ(sum - first, swap_area_used(self->area[1]));
 	return first;

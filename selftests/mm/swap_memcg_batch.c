@@ -201,7 +201,6 @@ FIXTURE_SETUP(batch)
 	long i, n = variant->kb ? variant->kb * 1024L / psize() : 1, left;
 	const char *why;
 
-	swap_memcg_reset();
 	why = memcg_setup(2);
 	if (why)
 		SKIP(return, "%s", why);
@@ -238,8 +237,7 @@ FIXTURE_SETUP(batch)
 FIXTURE_TEARDOWN(batch)
 {
 	worker_kill(&self->worker);
-	EXPECT_EQ(0, swap_memcg_reset());
-	EXPECT_STREQ("", kernel_complained() ?: "");
+	EXPECT_STREQ("", swap_memcg_undo() ?: "");
 }
 
 /* Each cgroup pays for what it has, also as the process is in the second. */
@@ -258,8 +256,7 @@ static void check_exact(struct __test_metadata *_metadata,
 	ASSERT_EQ(0, ret);
 	for (i = 0; i < NR_CGROUPS; i++) {
 		EXPECT_EQ(layout->own[i],
-			  cg_read_long(self->cgroup[i],
-				       "memory.swap.current") / psize()) {
+			  memcg_swap(self->cgroup[i])) {
 			TH_LOG("of cgroup %d, %s", i, when);
 		}
 	}

@@ -8,14 +8,17 @@
  * user is anybody: a fault, an exit, a parent that reads on meanwhile. Works
  * without swap and without memory cgroups as well.
  *
+ * op_range_churn: a worker swaps out, reads and drops ranges of many lengths,
+ * while somebody does something to all of them, swapoff for example.
+ *
  * op_oom_churn: processes fill a cgroup, its swap too, until the OOM killer
  * ends them. Swap that may not be charged goes back to where it came from.
  *
  * op_remove_churn: processes swap out in a cgroup of their own, leave it, and
  * remove it while its slots are in use, which from then on pin it.
  *
- * How much is done depends on counts only, not on time; what a child does, on
- * its number only.
+ * How much is done depends on counts only, not on time, but for the second one,
+ * which is told to stop; what a child does, on its number only.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -176,24 +179,56 @@ long op_fork_churn(struct worker *w, long rounds, long seed)
 	return ret;
 }
 
-/* OOM */
+/* ranges */
 
-static int limit(const char *cgroup, const char *file, long pages)
+/* Verify a part in a child that shares the swap entries, and exits. */
+static int child_verify(struct worker *w, long first, long nr)
 {
-	char buf[32];
+	int status = -1;
+	pid_t pid;
 
-	snprintf(buf, sizeof(buf), "%ld", pages * psize());
-	return cg_write(cgroup, file, buf);
+	pid = fork();
+	if (!pid)
+		_exit(!!op_verify(w, first, nr));
+	if (pid > 0)
+		waitpid(pid, &status, 0);
+	count(&churn->ended, 1);
+	return status;
 }
+
+long op_range_churn(struct worker *w, long seed, long unused)
+{
+	long gen, i, n, step, half = w->nr / 2;
+
+	for (gen = 1; !__atomic_load_n(&churn->stop, __ATOMIC_RELAXED); gen++) {
+		op_fill(w, gen, 0);
+		for (i = 0; i < w->nr; i += step) {
+			step = 1 + (i + gen + seed) % 61;
+			if (step > w->nr - i)
+				step = w->nr - i;
+			n = op_pageout(w, i, step);
+			if (n < 0)
+				return n;
+		}
+		op_willneed(w, half + w->nr / 4, w->nr / 8);
+		if (child_verify(w, half, w->nr / 4) ||
+		    op_dontneed(w, 32, 48) || op_verify(w, 0, half))
+			return -EIO;
+		count(&churn->rounds, 1);
+	}
+	return op_verify(w, 0, w->nr);
+}
+
+/* OOM */
 
 int memcg_oom_limit(const char *cgroup)
 {
 	if (memcg_version() == 2)
-		return limit(cgroup, "memory.max", OOM_MEMORY) ?:
-		       limit(cgroup, "memory.swap.max", OOM_SWAP);
+		return memcg_limit(cgroup, "memory.max", OOM_MEMORY) ?:
+		       memcg_limit(cgroup, "memory.swap.max", OOM_SWAP);
 	/* in this order: one may not be below the other */
-	return limit(cgroup, "memory.limit_in_bytes", OOM_MEMORY) ?:
-	       limit(cgroup, "memory.memsw.limit_in_bytes",
+	return memcg_limit(cgroup, "memory.limit_in_bytes", OOM_MEMORY) ?:
+	       memcg_limit(cgroup, "memory.memsw.limit_in_bytes",
 		     OOM_MEMORY + OOM_SWAP);
 }
 

@@ -44,7 +44,6 @@ FIXTURE_SETUP(swap_memcg_disabled)
 	char path[128];
 	int i, kb;
 
-	swap_memcg_reset();
 	why = memcg_setup(0);
 	if (why)
 		SKIP(return, "%s", why);
@@ -55,11 +54,7 @@ FIXTURE_SETUP(swap_memcg_disabled)
 			ASSERT_EQ(0, setting_write(path, "madvise", NULL));
 	}
 
-	self->nr = online_cpus();
-	if (self->nr < MIN_WORKERS)
-		self->nr = MIN_WORKERS;
-	if (self->nr > MAX_WORKERS)
-		self->nr = MAX_WORKERS;
+	self->nr = cpus_between(MIN_WORKERS, MAX_WORKERS);
 	self->cgroup = memcg_add("worker", 0);
 	ASSERT_NE(NULL, self->cgroup);
 	/* each worker, and what its children write */
@@ -77,12 +72,8 @@ FIXTURE_SETUP(swap_memcg_disabled)
 
 FIXTURE_TEARDOWN(swap_memcg_disabled)
 {
-	int i;
-
-	for (i = 0; i < self->nr; i++)
-		worker_kill(&self->worker[i]);
-	EXPECT_EQ(0, swap_memcg_reset());
-	EXPECT_STREQ("", kernel_complained() ?: "");
+	workers_kill(self->worker, self->nr);
+	EXPECT_STREQ("", swap_memcg_undo() ?: "");
 }
 
 /* All at the same time; the sum of what they return. */
@@ -90,16 +81,9 @@ static long all(struct __test_metadata *_metadata,
 		struct _test_data_swap_memcg_disabled *self, worker_fn fn,
 		long a, long b)
 {
-	long n, sum = 0;
-	int i;
+	long sum = workers_call(self->worker, self->nr, fn, a, b);
 
-	for (i = 0; i < self->nr; i++)
-		worker_send(&self->worker[i], fn, a, b);
-	for (i = 0; i < self->nr; i++) {
-		n = worker_wait(&self->worker[i]);
-		ASSERT_GE(n, 0);
-		sum += n;
-	}
+	ASSERT_GE(sum, 0);
 	return sum;
 }
 

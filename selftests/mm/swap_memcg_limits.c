@@ -44,7 +44,6 @@ FIXTURE_SETUP(limits)
 	const char *why;
 	int i;
 
-	swap_memcg_reset();
 	why = memcg_setup(2);
 	if (why)
 		SKIP(return, "%s", why);
@@ -66,19 +65,9 @@ FIXTURE_SETUP(limits)
 
 FIXTURE_TEARDOWN(limits)
 {
-	worker_kill(&self->worker[0]);
-	worker_kill(&self->worker[1]);
+	workers_kill(self->worker, 2);
 	worker_kill(&self->other);
-	EXPECT_EQ(0, swap_memcg_reset());
-	EXPECT_STREQ("", kernel_complained() ?: "");
-}
-
-static int limit(const char *cgroup, const char *what, long pages)
-{
-	char value[32];
-
-	snprintf(value, sizeof(value), "%ld", pages * (long)psize());
-	return cg_write(cgroup, what, value);
+	EXPECT_STREQ("", swap_memcg_undo() ?: "");
 }
 
 static long event(const char *cgroup, const char *key)
@@ -170,7 +159,7 @@ TEST_F_TIMEOUT(limits, max_of_a_leaf, TEST_SECONDS)
 	char *leaf = self->cgroup[LEAF];
 
 	start(_metadata, w, leaf, NR_PAGES, MADV_NOHUGEPAGE);
-	ASSERT_EQ(0, limit(leaf, SETTING_MAX, MAX));
+	ASSERT_EQ(0, memcg_limit(leaf, SETTING_MAX, MAX));
 	refuse(_metadata, self, w, leaf, 0, NR_PAGES, MAX);
 	/* once more, each in vain */
 	refuse(_metadata, self, w, leaf, 0, NR_PAGES, 0);
@@ -196,7 +185,7 @@ TEST_F_TIMEOUT(limits, max_of_an_ancestor, TEST_SECONDS)
 	start(_metadata, &w[0], leaf, NR_PAGES, MADV_NOHUGEPAGE);
 	start(_metadata, &w[1], other, NR_PAGES, MADV_NOHUGEPAGE);
 	/* the leaf has been charged when the limit above it is hit */
-	ASSERT_EQ(0, limit(above, SETTING_MAX, MAX));
+	ASSERT_EQ(0, memcg_limit(above, SETTING_MAX, MAX));
 	refuse(_metadata, self, &w[0], leaf, 0, first, first);
 	refuse(_metadata, self, &w[1], other, 0, NR_PAGES, MAX - first);
 	refuse(_metadata, self, &w[0], leaf, 0, NR_PAGES, 0);
@@ -227,7 +216,7 @@ TEST_F_TIMEOUT(limits, ranges, TEST_SECONDS)
 	start(_metadata, w, leaf, NR_PAGES, MADV_HUGEPAGE);
 
 	/* whole folios, then the rest of what it may have one by one */
-	ASSERT_EQ(0, limit(leaf, SETTING_MAX, MAX));
+	ASSERT_EQ(0, memcg_limit(leaf, SETTING_MAX, MAX));
 	refuse(_metadata, self, w, leaf, 0, NR_PAGES, MAX);
 	whole = folio_swpout(RANGE_KB) - whole;
 	least = MAX * (long)psize() / (RANGE_KB * 1024);
@@ -237,7 +226,7 @@ TEST_F_TIMEOUT(limits, ranges, TEST_SECONDS)
 	ASSERT_EQ(0, worker_call(w, op_verify, 0, NR_PAGES));
 	ASSERT_EQ(0, worker_call(w, op_dontneed, 0, NR_PAGES));
 	ASSERT_EQ(0, worker_call(w, op_fill, 2, 0));
-	ASSERT_EQ(0, limit(leaf, SETTING_MAX, 0));
+	ASSERT_EQ(0, memcg_limit(leaf, SETTING_MAX, 0));
 	refuse(_metadata, self, w, leaf, 0, NR_PAGES, 0);
 	EXPECT_EQ(0, swap_slots_used());
 	use_rest(_metadata, self, MADV_HUGEPAGE);
@@ -254,12 +243,12 @@ TEST_F_TIMEOUT(limits, max_is_lowered, TEST_SECONDS)
 
 	start(_metadata, w, leaf, NR_PAGES, MADV_NOHUGEPAGE);
 	/* nothing at all, then some, then less than it has */
-	ASSERT_EQ(0, limit(leaf, SETTING_MAX, 0));
+	ASSERT_EQ(0, memcg_limit(leaf, SETTING_MAX, 0));
 	refuse(_metadata, self, w, leaf, 0, NR_PAGES, 0);
 	EXPECT_EQ(0, swap_slots_used());
-	ASSERT_EQ(0, limit(leaf, SETTING_MAX, 2 * MAX));
+	ASSERT_EQ(0, memcg_limit(leaf, SETTING_MAX, 2 * MAX));
 	refuse(_metadata, self, w, leaf, 0, 2 * MAX, 2 * MAX);
-	ASSERT_EQ(0, limit(leaf, SETTING_MAX, MAX));
+	ASSERT_EQ(0, memcg_limit(leaf, SETTING_MAX, MAX));
 	EXPECT_EQ(2 * MAX, swap_of(_metadata, leaf));
 	refuse(_metadata, self, w, leaf, 0, NR_PAGES, 0);
 	/* still more than it may have, then less */
@@ -286,7 +275,7 @@ TEST_F_TIMEOUT(limits, high, TEST_SECONDS)
 	 * Of the one above, and exceeded by a little: the more it is, the
 	 * longer sleeps who allocates.
 	 */
-	ASSERT_EQ(0, limit(self->cgroup[ABOVE], "memory.swap.high", high));
+	ASSERT_EQ(0, memcg_limit(self->cgroup[ABOVE], "memory.swap.high", high));
 	refuse(_metadata, self, w, leaf, 0, NR_PAGES, NR_PAGES);
 	EXPECT_EQ(0, event(leaf, "fail "));
 	ASSERT_EQ(0, event(self->cgroup[ABOVE], "high "));

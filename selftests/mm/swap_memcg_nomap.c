@@ -66,16 +66,6 @@ static long memory_free(void)
 	return memory_kb("MemAvailable:");
 }
 
-static long oom_kills(void)
-{
-	char buf[16384], *s;
-
-	if (read_text("/proc/vmstat", buf, sizeof(buf)) < 0)
-		return -1;
-	s = strstr(buf, "\noom_kill ");
-	return s ? atol(s + strlen("\noom_kill ")) : -1;
-}
-
 static long op_oom_score(struct worker *w, long score, long unused)
 {
 	char buf[16];
@@ -110,7 +100,6 @@ FIXTURE_SETUP(swap_memcg_nomap)
 {
 	const char *why;
 
-	swap_memcg_reset();
 	why = memcg_setup(2);
 	if (why)
 		SKIP(return, "%s", why);
@@ -135,8 +124,7 @@ FIXTURE_TEARDOWN(swap_memcg_nomap)
 	worker_kill(&self->swapper);
 	if (self->area > 0)
 		close(self->area);
-	EXPECT_EQ(0, swap_memcg_reset());
-	EXPECT_STREQ("", kernel_complained() ?: "");
+	EXPECT_STREQ("", swap_memcg_undo() ?: "");
 }
 
 /* An area that comes after the one that failed is like any other. */
@@ -154,8 +142,7 @@ static void small_area_works(struct __test_metadata *_metadata,
 		ASSERT_TRUE(wait_until((n = worker_call(w, op_pageout, 0,
 							NR_PAGES)) == NR_PAGES));
 		EXPECT_STREQ("", memcg_check_slots(0) ?: "");
-		EXPECT_EQ(n, cg_read_long(self->cgroup,
-					  "memory.swap.current") / psize());
+		EXPECT_EQ(n, memcg_swap(self->cgroup));
 		ASSERT_EQ(0, worker_call(w, op_verify, 0, NR_PAGES));
 	}
 	ASSERT_EQ(0, swap_area_off(area));
@@ -206,9 +193,9 @@ TEST_F_TIMEOUT(swap_memcg_nomap, no_memory_for_the_map, TEST_SECONDS)
 	ASSERT_EQ(0, worker_start(&self->swapper, NULL, 0));
 	ASSERT_EQ(0, worker_call(&self->swapper, op_oom_score, 999, 0));
 
-	kills = oom_kills();
+	kills = vm_event("oom_kill");
 	ret = worker_call(&self->swapper, op_swapon, 1, -ENOMEM);
-	kills = oom_kills() - kills;
+	kills = vm_event("oom_kill") - kills;
 	EXPECT_EQ(-ENOMEM, ret);
 	EXPECT_EQ(0, kills);
 	EXPECT_TRUE(worker_lives(&self->bystander));

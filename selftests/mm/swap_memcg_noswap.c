@@ -111,21 +111,10 @@ static long op_compact(struct worker *w, long unused_a, long unused_b)
 	return -errno;
 }
 
-static long migrated(void)
-{
-	char buf[16384], *s;
-
-	if (read_text("/proc/vmstat", buf, sizeof(buf)) < 0)
-		return -1;
-	s = strstr(buf, "\npgmigrate_success ");
-	return s ? atol(s + strlen("\npgmigrate_success ")) : -1;
-}
-
 FIXTURE_SETUP(swap_memcg_noswap)
 {
 	const char *why;
 
-	swap_memcg_reset();
 	why = memcg_setup(2);
 	if (why)
 		SKIP(return, "%s", why);
@@ -134,22 +123,14 @@ FIXTURE_SETUP(swap_memcg_noswap)
 	ASSERT_TRUE(churn_init());
 	if (!access(HUGE, W_OK))
 		ASSERT_EQ(0, setting_write(HUGE, "madvise", NULL));
-	self->nr = online_cpus();
-	if (self->nr < MIN_WORKERS)
-		self->nr = MIN_WORKERS;
-	if (self->nr > MAX_WORKERS)
-		self->nr = MAX_WORKERS;
+	self->nr = cpus_between(MIN_WORKERS, MAX_WORKERS);
 }
 
 FIXTURE_TEARDOWN(swap_memcg_noswap)
 {
-	int i;
-
-	for (i = 0; i < self->nr; i++)
-		worker_kill(&self->worker[i]);
+	workers_kill(self->worker, self->nr);
 	worker_kill(&self->compactor);
-	EXPECT_EQ(0, swap_memcg_reset());
-	EXPECT_STREQ("", kernel_complained() ?: "");
+	EXPECT_STREQ("", swap_memcg_undo() ?: "");
 }
 
 /* All cgroups live, with what is in them, and are removed; the markers. */
@@ -203,7 +184,7 @@ static void all_lives(struct __test_metadata *_metadata,
 		      struct _test_data_swap_memcg_noswap *self)
 {
 	long least = LIVES * self->nr * (ROUNDS * CHURN_CHILDREN + 5);
-	long moved = migrated(), markers = 0;
+	long moved = vm_event("pgmigrate_success"), markers = 0;
 	int life;
 
 	/* without compaction in the kernel this one ends at once */
@@ -217,9 +198,9 @@ static void all_lives(struct __test_metadata *_metadata,
 		       churn->ended, least, churn->killed);
 	/* to pagemap, a page that is being migrated is swapped out */
 	ksft_print_msg("markers: %ld, pages migrated: %ld, seen while they were: %lu\n",
-		       markers, migrated() - moved, churn->slots);
+		       markers, vm_event("pgmigrate_success") - moved, churn->slots);
 	if (!access("/proc/sys/vm/compact_memory", W_OK))
-		ASSERT_GT(migrated() - moved, 0);
+		ASSERT_GT(vm_event("pgmigrate_success") - moved, 0);
 	ASSERT_GE(churn->ended, least);
 	ASSERT_GE(churn->killed, LIVES * self->nr * ROUNDS * CHURN_CHILDREN / 2);
 }

@@ -20,7 +20,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #include "../kselftest_harness.h"
 #include "swap_memcg_util.h"
@@ -39,12 +38,6 @@ static long nr_pages(int i)
 	return MAX_PAGES - 64 * i;
 }
 
-static struct shared {
-	int stop;
-	long busy;			/* rounds of all workers */
-	long children;
-} *shared;
-
 FIXTURE(swapoff)
 {
 	char *cgroup[NR];
@@ -57,12 +50,10 @@ FIXTURE_SETUP(swapoff)
 	const char *why;
 	int i;
 
-	swap_memcg_reset();
 	why = memcg_setup(2);
 	if (why)
 		SKIP(return, "%s", why);
-	shared = shared_alloc(sizeof(*shared));
-	ASSERT_NE(NULL, shared);
+	ASSERT_TRUE(churn_init());
 
 	/* twice what is needed: room for the slots in per-CPU caches */
 	self->area = swap_area_add(2 * NR * MAX_PAGES, false);
@@ -75,12 +66,8 @@ FIXTURE_SETUP(swapoff)
 
 FIXTURE_TEARDOWN(swapoff)
 {
-	int i;
-
-	for (i = 0; i < NR; i++)
-		worker_kill(&self->worker[i]);
-	EXPECT_EQ(0, swap_memcg_reset());
-	EXPECT_STREQ("", kernel_complained() ?: "");
+	workers_kill(self->worker, NR);
+	EXPECT_STREQ("", swap_memcg_undo() ?: "");
 }
 
 static int start(struct worker *w, char *cgroup, int i)
@@ -89,43 +76,13 @@ static int start(struct worker *w, char *cgroup, int i)
 	       worker_call(w, op_map, nr_pages(i), MADV_NOHUGEPAGE);
 }
 
-/* A page may be in the batch of the CPU that has read it: until all are out. */
-static bool pageout_all(struct worker *w, long nr)
-{
-	return wait_until((lru_drain(),
-			   worker_call(w, op_pageout, 0, nr) == nr));
-}
-
-static long swap_pages(char *cgroup)
-{
-	return cg_read_long(cgroup, "memory.swap.current") / (long)psize();
-}
-
-static long memory_pages(char *cgroup)
-{
-	/* without the charges that CPUs have cached */
-	memcg_drain();
-	return cg_read_long(cgroup, "memory.current") / (long)psize();
-}
-
 /* Each cgroup pays for what it has swapped out: no more, no less. */
 static long check_exact(struct __test_metadata *_metadata,
 			struct _test_data_swapoff *self)
 {
-	long own, sum = 0;
-	int i;
-
-	EXPECT_STREQ("", memcg_check_slots(0) ?: "");
-	for (i = 0; i < NR; i++) {
-		own = self->worker[i].pid ?
-			worker_call(&self->worker[i], op_swapped, 0,
-				    nr_pages(i)) : 0;
-		EXPECT_EQ(own, swap_pages(self->cgroup[i])) {
-			TH_LOG("of cgroup %d", i);
-		}
-		sum += own;
-	}
-	return sum;
+	EXPECT_STREQ("", memcg_check_workers(self->cgroup, self->worker,
+					     NR) ?: "");
+	return memcg_swap(memcg_parent());
 }
 
 /* After swapoff: all is in memory, unchanged, and paid for by its owner. */
@@ -138,7 +95,7 @@ static void check_back(struct __test_metadata *_metadata,
 
 	EXPECT_STREQ("", memcg_check_empty(self->cgroup, NR) ?: "");
 	for (i = 0; i < NR; i++) {
-		now = memory_pages(self->cgroup[i]);
+		now = memcg_memory(self->cgroup[i]);
 		EXPECT_LE(before[i] + swapped[i] - MEMORY_SLACK, now) {
 			TH_LOG("cgroup %d does not pay", i);
 		}
@@ -172,7 +129,7 @@ TEST_F_TIMEOUT(swapoff, brings_all_back, TEST_SECONDS)
 		for (i = 0; i < NR; i++)
 			ASSERT_LT(0, worker_wait(&w[i]));
 		for (i = 0; i < NR; i++)
-			ASSERT_TRUE(pageout_all(&w[i], nr_pages(i)));
+			ASSERT_TRUE(worker_pageout(&w[i], nr_pages(i)));
 		/* holes here and there, and then a cgroup with no process */
 		ASSERT_EQ(0, worker_call(&w[1], op_dontneed, 33 * round, 77));
 		if (round == ROUNDS)
@@ -182,8 +139,8 @@ TEST_F_TIMEOUT(swapoff, brings_all_back, TEST_SECONDS)
 		/* what is left in memory is not what is looked for later */
 		lru_drain();
 		for (i = 0; i < NR; i++) {
-			before[i] = memory_pages(self->cgroup[i]);
-			swapped[i] = swap_pages(self->cgroup[i]);
+			before[i] = memcg_memory(self->cgroup[i]);
+			swapped[i] = memcg_swap(self->cgroup[i]);
 		}
 		ASSERT_EQ(0, swap_area_off(self->area));
 		check_back(_metadata, self, before, swapped);
@@ -208,73 +165,33 @@ TEST_F_TIMEOUT(swapoff, of_a_removed_cgroup, TEST_SECONDS)
 
 	ASSERT_EQ(0, start(&w[0], self->cgroup[0], 0));
 	ASSERT_EQ(0, worker_call(&w[0], op_fill, 1, 0));
-	ASSERT_TRUE(pageout_all(&w[0], n));
+	ASSERT_TRUE(worker_pageout(&w[0], n));
 	check_exact(_metadata, self);
 
 	/* the process leaves, its swap does not */
 	ASSERT_EQ(0, cg_enter(self->cgroup[1], w[0].pid));
 	ASSERT_EQ(0, cg_destroy(self->cgroup[0]));
-	EXPECT_EQ(0, swap_pages(self->cgroup[1]));
-	EXPECT_EQ(n, swap_pages(top));
+	EXPECT_EQ(0, memcg_swap(self->cgroup[1]));
+	EXPECT_EQ(n, memcg_swap(top));
 	EXPECT_EQ(1, cg_read_key_long(top, "cgroup.stat",
 				      "nr_dying_descendants "));
 	EXPECT_STREQ("", memcg_check_slots(0) ?: "");
 	/* some of the records go one by one before */
 	ASSERT_EQ(0, worker_call(&w[0], op_dontneed, 0, 64));
 	EXPECT_STREQ("", memcg_check_slots(0) ?: "");
-	EXPECT_EQ(n - 64, swap_pages(top));
+	EXPECT_EQ(n - 64, memcg_swap(top));
 
 	/* by a process in the tree: it may be the one who pays from now on */
 	ASSERT_EQ(0, worker_start(&w[2], self->cgroup[2], 2));
-	before = memory_pages(top);
+	before = memcg_memory(top);
 	ASSERT_EQ(0, worker_call(&w[2], op_swapoff, self->area, 0));
-	EXPECT_EQ(0, swap_pages(top));
-	EXPECT_LE(before + n - 64 - MEMORY_SLACK, memory_pages(top));
+	EXPECT_EQ(0, memcg_swap(top));
+	EXPECT_LE(before + n - 64 - MEMORY_SLACK, memcg_memory(top));
 	EXPECT_EQ(0, worker_call(&w[0], op_swapped, 0, n));
 	EXPECT_EQ(0, worker_call(&w[0], op_verify, 0, n));
 	worker_stop(&w[0]);
 	worker_stop(&w[2]);
 	EXPECT_STREQ("", memcg_check_gone(self->cgroup + 1, NR - 1) ?: "");
-}
-
-/* Verify a part in a child that shares the swap entries, and exits. */
-static int child(struct worker *w, long first, long nr)
-{
-	int status = -1;
-	pid_t pid;
-
-	pid = fork();
-	if (!pid)
-		_exit(!!op_verify(w, first, nr));
-	if (pid > 0)
-		waitpid(pid, &status, 0);
-	__atomic_add_fetch(&shared->children, 1, __ATOMIC_RELAXED);
-	return status;
-}
-
-/* Swap out and in, in ranges of many lengths, until told to stop. */
-static long op_busy(struct worker *w, long seed, long unused)
-{
-	long gen, i, n, step;
-
-	for (gen = 1; !__atomic_load_n(&shared->stop, __ATOMIC_RELAXED);
-	     gen++) {
-		op_fill(w, gen, 0);
-		for (i = 0; i < w->nr; i += step) {
-			step = 1 + (i + gen + seed) % 61;
-			if (step > w->nr - i)
-				step = w->nr - i;
-			n = op_pageout(w, i, step);
-			if (n < 0)
-				return n;
-		}
-		if (child(w, w->nr / 2, w->nr / 4))
-			return -EIO;
-		if (op_dontneed(w, 32, 48) || op_verify(w, 0, w->nr / 2))
-			return -EIO;
-		__atomic_add_fetch(&shared->busy, 1, __ATOMIC_RELAXED);
-	}
-	return op_verify(w, 0, w->nr);
 }
 
 TEST_F_TIMEOUT(swapoff, while_others_swap, TEST_SECONDS)
@@ -289,7 +206,7 @@ TEST_F_TIMEOUT(swapoff, while_others_swap, TEST_SECONDS)
 	ASSERT_GE(area[1], 0);
 	for (i = 0; i < NR; i++) {
 		ASSERT_EQ(0, start(&w[i], self->cgroup[i], i));
-		worker_send(&w[i], op_busy, 17 * i, 0);
+		worker_send(&w[i], op_range_churn, 17 * i, 0);
 	}
 	for (round = 0; round < ROUNDS_LOAD; round++) {
 		int off = area[round % 2];
@@ -305,17 +222,17 @@ TEST_F_TIMEOUT(swapoff, while_others_swap, TEST_SECONDS)
 		if (round % 3 == 2) {
 			worker_kill(&w[i]);
 			ASSERT_EQ(0, start(&w[i], self->cgroup[i], i));
-			worker_send(&w[i], op_busy, 17 * i, 0);
+			worker_send(&w[i], op_range_churn, 17 * i, 0);
 		}
-		busy = __atomic_load_n(&shared->busy, __ATOMIC_RELAXED);
+		busy = __atomic_load_n(&churn->rounds, __ATOMIC_RELAXED);
 		EXPECT_EQ(0, swap_area_used(off));
 		ASSERT_EQ(0, swap_area_on(off));
 		/* all is not over yet */
-		ASSERT_TRUE(wait_until(__atomic_load_n(&shared->busy,
+		ASSERT_TRUE(wait_until(__atomic_load_n(&churn->rounds,
 						       __ATOMIC_RELAXED) >
 				       busy + 1));
 	}
-	__atomic_store_n(&shared->stop, 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&churn->stop, 1, __ATOMIC_RELAXED);
 	for (i = 0; i < NR; i++)
 		ASSERT_EQ(0, worker_wait(&w[i]));
 
@@ -330,7 +247,7 @@ TEST_F_TIMEOUT(swapoff, while_others_swap, TEST_SECONDS)
 	for (i = 0; i < NR; i++) {
 		EXPECT_EQ(0, worker_call(&w[i], op_verify, 0, nr_pages(i)));
 		ASSERT_EQ(0, worker_call(&w[i], op_fill, 1000, 0));
-		ASSERT_TRUE(pageout_all(&w[i], nr_pages(i)));
+		ASSERT_TRUE(worker_pageout(&w[i], nr_pages(i)));
 	}
 	check_exact(_metadata, self);
 	ASSERT_EQ(0, swap_area_off(area[0]));
@@ -344,8 +261,8 @@ TEST_F_TIMEOUT(swapoff, while_others_swap, TEST_SECONDS)
 	EXPECT_STREQ("", memcg_check_gone(self->cgroup, NR) ?: "");
 	ksft_print_msg("slots in use when their area went away: %ld (at least %d)\n",
 		       slots, MIN_LOAD);
-	ksft_print_msg("rounds meanwhile: %ld, children: %ld\n", shared->busy,
-		       shared->children);
+	ksft_print_msg("rounds meanwhile: %ld, children: %ld\n", churn->rounds,
+		       churn->ended);
 	ASSERT_GE(slots, MIN_LOAD);
 }
 

@@ -52,7 +52,6 @@ FIXTURE_SETUP(offline)
 {
 	const char *why;
 
-	swap_memcg_reset();
 	why = memcg_setup(VERSION);
 	if (why)
 		SKIP(return, "%s", why);
@@ -83,8 +82,7 @@ FIXTURE_TEARDOWN(offline)
 {
 	worker_kill(&self->owner);
 	worker_kill(&self->reader);
-	EXPECT_EQ(0, swap_memcg_reset());
-	EXPECT_STREQ("", kernel_complained() ?: "");
+	EXPECT_STREQ("", swap_memcg_undo() ?: "");
 }
 
 /* Pages of swap that are paid for; nobody else has any. */

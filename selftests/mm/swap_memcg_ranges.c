@@ -85,9 +85,7 @@ FIXTURE_VARIANT_ADD(ranges, 2048kB) { .kb = 2048 };
 FIXTURE_SETUP(ranges)
 {
 	const char *why;
-	int i;
 
-	swap_memcg_reset();
 	why = memcg_setup(2);
 	if (why)
 		SKIP(return, "%s", why);
@@ -96,24 +94,15 @@ FIXTURE_SETUP(ranges)
 	folio_only(variant->kb);
 	self->area = swap_area_add(NR_CGROUPS * 4 * NR_PAGES, false);
 	ASSERT_GE(self->area, 0);
-	for (i = 0; i < NR_CGROUPS; i++) {
-		self->cgroup[i] = memcg_add("range", i);
-		ASSERT_NE(NULL, self->cgroup[i]);
-		ASSERT_EQ(0, worker_start(&self->worker[i], self->cgroup[i],
-					  i));
-		ASSERT_EQ(0, worker_call(&self->worker[i], op_map, NR_PAGES,
-					 MADV_HUGEPAGE));
-	}
+	why = workers_setup(self->worker, self->cgroup, NR_CGROUPS, NR_PAGES,
+			    MADV_HUGEPAGE);
+	ASSERT_STREQ("", why ?: "");
 }
 
 FIXTURE_TEARDOWN(ranges)
 {
-	int i;
-
-	for (i = 0; i < NR_CGROUPS; i++)
-		worker_kill(&self->worker[i]);
-	EXPECT_EQ(0, swap_memcg_reset());
-	EXPECT_STREQ("", kernel_complained() ?: "");
+	workers_kill(self->worker, NR_CGROUPS);
+	EXPECT_STREQ("", swap_memcg_undo() ?: "");
 }
 
 /* All at the same time; the sum of what they return. */
@@ -133,14 +122,6 @@ static void check_exact(struct __test_metadata *_metadata,
 					     NR_CGROUPS) ?: "") {
 		TH_LOG("%s", when);
 	}
-}
-
-static bool zswap_is_on(void)
-{
-	char buf[8];
-
-	return read_text("/sys/module/zswap/parameters/enabled", buf,
-			 sizeof(buf)) > 0 && buf[0] == 'Y';
 }
 
 TEST_F_TIMEOUT(ranges, of_two_cgroups, TEST_SECONDS)

@@ -151,7 +151,6 @@ FIXTURE_SETUP(refill)
 	const char *why;
 	int i;
 
-	swap_memcg_reset();
 	why = memcg_setup(2);
 	if (why)
 		SKIP(return, "%s", why);
@@ -159,11 +158,7 @@ FIXTURE_SETUP(refill)
 		SKIP(return, "no folios of %u kB", variant->kb);
 	folio_only(variant->kb);
 
-	self->cpus = online_cpus();
-	if (self->cpus < MIN_CPUS)
-		self->cpus = MIN_CPUS;
-	if (self->cpus > MAX_CPUS)
-		self->cpus = MAX_CPUS;
+	self->cpus = cpus_between(MIN_CPUS, MAX_CPUS);
 	self->nr = 2 * self->cpus;
 	self->n = variant->kb ? variant->kb * 1024L / psize() : 1;
 
@@ -198,12 +193,8 @@ FIXTURE_SETUP(refill)
 
 FIXTURE_TEARDOWN(refill)
 {
-	int i;
-
-	for (i = 0; i < self->nr; i++)
-		worker_kill(&self->worker[i]);
-	EXPECT_EQ(0, swap_memcg_reset());
-	EXPECT_STREQ("", kernel_complained() ?: "");
+	workers_kill(self->worker, self->nr);
+	EXPECT_STREQ("", swap_memcg_undo() ?: "");
 }
 
 static void check_exact(struct __test_metadata *_metadata,

@@ -78,20 +78,14 @@ FIXTURE(neighbours)
 FIXTURE_SETUP(neighbours)
 {
 	const char *why;
-	int i;
 
-	swap_memcg_reset();
 	why = memcg_setup(2);
 	if (why)
 		SKIP(return, "%s", why);
 	if (swap_in_use())
 		SKIP(return, "other swap is in use: slot caches stay on");
 
-	self->nr = online_cpus();
-	if (self->nr < MIN_CGROUPS)
-		self->nr = MIN_CGROUPS;
-	if (self->nr > MAX_CGROUPS)
-		self->nr = MAX_CGROUPS;
+	self->nr = cpus_between(MIN_CGROUPS, MAX_CGROUPS);
 	self->nr_slots = AREA * online_cpus();
 	self->nr_pages = (self->nr_slots - SLOT_CACHE) / self->nr;
 	if (self->nr_pages > MAX_PAGES)
@@ -103,24 +97,15 @@ FIXTURE_SETUP(neighbours)
 	ASSERT_NE(NULL, shared);
 	ASSERT_EQ(0, owners_init(self->nr_slots));
 	shared->workers = self->nr;
-	for (i = 0; i < self->nr; i++) {
-		self->cgroup[i] = memcg_add("neighbour", i);
-		ASSERT_NE(NULL, self->cgroup[i]);
-		ASSERT_EQ(0, worker_start(&self->worker[i], self->cgroup[i],
-					  i));
-		ASSERT_EQ(0, worker_call(&self->worker[i], op_map,
-					 self->nr_pages, MADV_NOHUGEPAGE));
-	}
+	why = workers_setup(self->worker, self->cgroup, self->nr, self->nr_pages,
+			    MADV_NOHUGEPAGE);
+	ASSERT_STREQ("", why ?: "");
 }
 
 FIXTURE_TEARDOWN(neighbours)
 {
-	int i;
-
-	for (i = 0; i < self->nr; i++)
-		worker_kill(&self->worker[i]);
-	EXPECT_EQ(0, swap_memcg_reset());
-	EXPECT_STREQ("", kernel_complained() ?: "");
+	workers_kill(self->worker, self->nr);
+	EXPECT_STREQ("", swap_memcg_undo() ?: "");
 }
 
 /* Each cgroup pays for what it has swapped out: no more, no less. */

@@ -31,7 +31,6 @@ FIXTURE_SETUP(swap_memcg_storm)
 {
 	const char *why;
 
-	swap_memcg_reset();
 	why = storm_setup(&self->storm, 2);
 	if (why)
 		SKIP(return, "%s", why);
@@ -40,8 +39,7 @@ FIXTURE_SETUP(swap_memcg_storm)
 FIXTURE_TEARDOWN(swap_memcg_storm)
 {
 	storm_kill(&self->storm);
-	EXPECT_EQ(0, swap_memcg_reset());
-	EXPECT_STREQ("", kernel_complained() ?: "");
+	EXPECT_STREQ("", swap_memcg_undo() ?: "");
 }
 
 TEST_F_TIMEOUT(swap_memcg_storm, of_forks, TEST_SECONDS)

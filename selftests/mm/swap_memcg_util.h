@@ -59,6 +59,8 @@ extern struct state {
 		char path[32];		/* empty: none */
 		int flags;		/* for swapon() */
 	} area[NR_AREAS];
+	bool zram_adding;		/* while it has no path yet */
+	char zram_known[32];		/* and those that were there: by number */
 	int drain;			/* area + 1 */
 	unsigned long taint;		/* of the kernel, at the start */
 	int wait_seconds;		/* that wait_until() waits at most */
@@ -73,6 +75,8 @@ extern struct state {
 void swap_memcg_guard(void);
 /* Undo whatever any swap_memcg test has left; the number of leftovers. */
 int swap_memcg_reset(void);
+/* The same at the end of a test, and what was wrong then, or NULL. */
+const char *swap_memcg_undo(void);
 /*
  * What the kernel has complained about since the program began (a warning, an
  * oops, a bad page: /proc/sys/kernel/tainted), or NULL.
@@ -80,6 +84,13 @@ int swap_memcg_reset(void);
 const char *kernel_complained(void);
 /* Write a setting and have the guard restore it (@undo: NULL for as it was). */
 int setting_write(const char *path, const char *value, const char *undo);
+/* What the kernel has counted so far in /proc/vmstat, or -1. */
+long vm_event(const char *name);
+
+/* Zswap before the swap areas; NULL, or why it cannot be had. */
+#define ZSWAP		"/sys/module/zswap/parameters/"
+const char *zswap_enable(void);
+bool zswap_is_on(void);
 
 /* swap areas, by number, or -errno: a zram device each, or a file */
 enum area_kind {
@@ -115,14 +126,19 @@ bool swap_in_use(void);
 
 /*
  * memory cgroups: version 1 or 2, or 0 for none at all, just cgroups, on a
- * kernel that was told so; NULL, or why they cannot be had
+ * kernel that was told so, after a reset; NULL, or why they cannot be had
  */
 const char *memcg_setup(int version);
 const char *memcg_parent(void);
 int memcg_version(void);
+/* All of them, whichever test has left them; how many cannot be removed. */
+int memcg_remove(void);
 char *memcg_add(const char *name, int index);
 /* Pages of swap that a cgroup and those below it pay for, by its counters. */
 long memcg_swap(const char *cgroup);
+/* The same of memory, without the charges that CPUs have cached. */
+long memcg_memory(const char *cgroup);
+int memcg_limit(const char *cgroup, const char *file, long pages);
 /* The memory cgroups of the v1 hierarchy, those that are dying included. */
 long memcg_v1_count(void);
 /* After swapoff: nothing is charged to v2 cgroups; what is left, or NULL. */
@@ -165,6 +181,15 @@ long worker_call(struct worker *w, worker_fn fn, long a, long b);
 long workers_call(struct worker *w, int nr, worker_fn fn, long a, long b);
 void worker_stop(struct worker *w);
 void worker_kill(struct worker *w);
+void workers_kill(struct worker *w, int nr);
+/* A cgroup and a CPU for each, with mapped pages; what has failed, or NULL. */
+const char *workers_setup(struct worker *w, char **cgroup, int nr, long pages,
+			  long advice);
+/*
+ * Swap out the first @nr pages, all of them: one may be busy, or in the batch
+ * of the CPU that has read it. False when some stay.
+ */
+bool worker_pageout(struct worker *w, long nr);
 
 /* requests: those that fail return a negative number */
 long op_map(struct worker *w, long nr, long advice);
@@ -289,12 +314,16 @@ extern struct churn {
 	unsigned long ended;		/* children, those killed included */
 	unsigned long killed;
 	unsigned long removed;		/* cgroups with slots in use */
+	unsigned long rounds;		/* of op_range_churn() */
+	int stop;			/* it */
 	int stage[CHURN_STAGES];
 } *churn;
 
 bool churn_init(void);
 /* Of a worker that has mapped pages: fork children that share them. */
 long op_fork_churn(struct worker *w, long rounds, long seed);
+/* Swap ranges out and in, in children too, until churn->stop is set. */
+long op_range_churn(struct worker *w, long seed, long unused);
 /* Have the OOM killer end children in a cgroup, by path, with small limits. */
 long op_oom_churn(struct worker *w, long rounds, long cgroup);
 int memcg_oom_limit(const char *cgroup);
@@ -324,6 +353,8 @@ const char *storm_run(struct storm *s, int forkers, int hogs, int removers);
 /* Memory for the test and its workers, charged to none of their cgroups. */
 void *shared_alloc(size_t size);
 int online_cpus(void);
+/* The same, but not less than @least and not more than @most. */
+int cpus_between(int least, int most);
 /* Stay on the CPU that is number @n of those online, counted round. */
 int cpu_pin(int n);
 /*

@@ -37,7 +37,6 @@ FIXTURE_SETUP(swap_memcg_v1)
 	const char *why;
 	int i;
 
-	swap_memcg_reset();
 	why = pair_setup(&self->pair, 8 * NR_PAGES, SWAPPED);
 	if (why)
 		SKIP(return, "%s", why);
@@ -50,11 +49,9 @@ FIXTURE_SETUP(swap_memcg_v1)
 
 FIXTURE_TEARDOWN(swap_memcg_v1)
 {
-	worker_kill(&self->worker[0]);
-	worker_kill(&self->worker[1]);
+	workers_kill(self->worker, 2);
 	pair_kill(&self->pair);
-	EXPECT_EQ(0, swap_memcg_reset());
-	EXPECT_STREQ("", kernel_complained() ?: "");
+	EXPECT_STREQ("", swap_memcg_undo() ?: "");
 }
 
 /* The swap of both, in pages, is what the workers have swapped out. */

@@ -48,7 +48,6 @@ FIXTURE_SETUP(swap_memcg_v1_cached)
 	const char *why;
 	int i;
 
-	swap_memcg_reset();
 	why = pair_setup(&self->pair, 8 * NR_PAGES, 0);
 	if (why)
 		SKIP(return, "%s", why);
@@ -63,8 +62,7 @@ FIXTURE_TEARDOWN(swap_memcg_v1_cached)
 {
 	worker_kill(&self->worker);
 	pair_kill(&self->pair);
-	EXPECT_EQ(0, swap_memcg_reset());
-	EXPECT_STREQ("", kernel_complained() ?: "");
+	EXPECT_STREQ("", swap_memcg_undo() ?: "");
 }
 
 /* Even pages in one cgroup and odd ones in the other, all in swap. */

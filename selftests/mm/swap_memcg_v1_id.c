@@ -33,7 +33,6 @@ FIXTURE_SETUP(swap_memcg_v1_id)
 {
 	const char *why;
 
-	swap_memcg_reset();
 	why = pair_setup(&self->pair, 2048, 0);
 	if (why)
 		SKIP(return, "%s", why);
@@ -45,8 +44,7 @@ FIXTURE_TEARDOWN(swap_memcg_v1_id)
 {
 	worker_kill(&self->worker);
 	pair_kill(&self->pair);
-	EXPECT_EQ(0, swap_memcg_reset());
-	EXPECT_STREQ("", kernel_complained() ?: "");
+	EXPECT_STREQ("", swap_memcg_undo() ?: "");
 }
 
 TEST_F_TIMEOUT(swap_memcg_v1_id, move_to_cgroup_without_swap, TEST_SECONDS)

@@ -41,7 +41,6 @@ FIXTURE_SETUP(v1_limits)
 {
 	const char *why;
 
-	swap_memcg_reset();
 	why = memcg_setup(1);
 	if (why)
 		SKIP(return, "%s", why);
@@ -60,16 +59,7 @@ FIXTURE_SETUP(v1_limits)
 FIXTURE_TEARDOWN(v1_limits)
 {
 	worker_kill(&self->worker);
-	EXPECT_EQ(0, swap_memcg_reset());
-	EXPECT_STREQ("", kernel_complained() ?: "");
-}
-
-static int limit(const char *cgroup, const char *what, long pages)
-{
-	char value[32];
-
-	snprintf(value, sizeof(value), "%ld", pages * (long)psize());
-	return cg_write(cgroup, what, value);
+	EXPECT_STREQ("", swap_memcg_undo() ?: "");
 }
 
 /* All that the cgroup pays for in swap, which is all that is in use there. */
@@ -113,14 +103,14 @@ TEST_F_TIMEOUT(v1_limits, of_memory_and_swap, TEST_SECONDS)
 	expect_swap(_metadata, self, NR_PAGES);
 
 	/* of memory first: it cannot be more than that of both */
-	ASSERT_EQ(0, limit(cgroup, MEMORY, HALF));
-	EXPECT_EQ(-EBUSY, limit(cgroup, MEMSW, NR_PAGES - 1));
-	EXPECT_EQ(-EBUSY, limit(cgroup, MEMSW, HALF + ROOM));
+	ASSERT_EQ(0, memcg_limit(cgroup, MEMORY, HALF));
+	EXPECT_EQ(-EBUSY, memcg_limit(cgroup, MEMSW, NR_PAGES - 1));
+	EXPECT_EQ(-EBUSY, memcg_limit(cgroup, MEMSW, HALF + ROOM));
 	expect_swap(_metadata, self, NR_PAGES);
 	ASSERT_EQ(0, worker_call(w, op_dontneed, HALF, HALF));
 	expect_swap(_metadata, self, HALF);
-	ASSERT_EQ(0, limit(cgroup, MEMSW, HALF + ROOM));
-	ASSERT_EQ(0, limit(cgroup, MEMORY, HALF + ROOM));
+	ASSERT_EQ(0, memcg_limit(cgroup, MEMSW, HALF + ROOM));
+	ASSERT_EQ(0, memcg_limit(cgroup, MEMORY, HALF + ROOM));
 
 	for (round = 0; round < ROUNDS; round++) {
 		ASSERT_EQ(0, worker_call(w, op_verify, 0, HALF / 3));
@@ -144,8 +134,8 @@ TEST_F_TIMEOUT(v1_limits, of_memory, TEST_SECONDS)
 	char *cgroup = self->cgroup;
 	int round;
 
-	ASSERT_EQ(0, limit(cgroup, MEMORY, HALF));
-	ASSERT_EQ(0, limit(cgroup, MEMSW, NR_PAGES + ROOM));
+	ASSERT_EQ(0, memcg_limit(cgroup, MEMORY, HALF));
+	ASSERT_EQ(0, memcg_limit(cgroup, MEMSW, NR_PAGES + ROOM));
 	for (round = 0; round < ROUNDS; round++) {
 		/* what does not fit into memory has to go to swap */
 		ASSERT_EQ(0, worker_call(w, op_fill, round + 1, 0));
@@ -161,7 +151,7 @@ TEST_F_TIMEOUT(v1_limits, of_memory, TEST_SECONDS)
 		ASSERT_EQ(0, worker_call(w, op_verify, 0, NR_PAGES));
 	}
 	/* room for all of it: whatever is in memory is not in swap */
-	ASSERT_EQ(0, limit(cgroup, MEMORY, NR_PAGES + ROOM));
+	ASSERT_EQ(0, memcg_limit(cgroup, MEMORY, NR_PAGES + ROOM));
 	ASSERT_EQ(0, worker_call(w, op_verify, 0, NR_PAGES));
 	EXPECT_EQ(0, worker_call(w, op_swapped, 0, NR_PAGES));
 	EXPECT_LE(0, memcg_swap(cgroup));

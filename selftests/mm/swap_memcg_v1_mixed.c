@@ -180,7 +180,6 @@ FIXTURE_SETUP(mixed)
 {
 	const char *why;
 
-	swap_memcg_reset();
 	why = pair_setup(&self->pair, 8 * NR_PAGES, SWAPPED);
 	if (why)
 		SKIP(return, "%s", why);
@@ -201,8 +200,7 @@ FIXTURE_TEARDOWN(mixed)
 {
 	worker_kill(&self->worker);
 	pair_kill(&self->pair);
-	EXPECT_EQ(0, swap_memcg_reset());
-	EXPECT_STREQ("", kernel_complained() ?: "");
+	EXPECT_STREQ("", swap_memcg_undo() ?: "");
 }
 
 /* Each cgroup pays for its half of the pages that are in swap. */

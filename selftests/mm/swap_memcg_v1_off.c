@@ -27,11 +27,6 @@
 #define MIN_LOAD	1000		/* the same, under load */
 #define MIN_USED	200		/* in the area before it goes away */
 
-static struct shared {
-	int stop;
-	long busy;			/* rounds of both workers */
-} *shared;
-
 FIXTURE(swapoff_v1)
 {
 	struct pair pair;
@@ -43,12 +38,10 @@ FIXTURE_SETUP(swapoff_v1)
 	const char *why;
 	int i;
 
-	swap_memcg_reset();
 	why = pair_setup(&self->pair, 8 * NR_PAGES, 0);
 	if (why)
 		SKIP(return, "%s", why);
-	shared = shared_alloc(sizeof(*shared));
-	ASSERT_NE(NULL, shared);
+	ASSERT_TRUE(churn_init());
 	/* no page is read in before somebody asks for it */
 	ASSERT_EQ(0, setting_write("/proc/sys/vm/page-cluster", "0", NULL));
 	for (i = 0; i < 2; i++) {
@@ -61,26 +54,9 @@ FIXTURE_SETUP(swapoff_v1)
 
 FIXTURE_TEARDOWN(swapoff_v1)
 {
-	worker_kill(&self->worker[0]);
-	worker_kill(&self->worker[1]);
+	workers_kill(self->worker, 2);
 	pair_kill(&self->pair);
-	EXPECT_EQ(0, swap_memcg_reset());
-	EXPECT_STREQ("", kernel_complained() ?: "");
-}
-
-/* A page may be in the batch of the CPU that has read it: until all are out. */
-static bool pageout_all(struct worker *w)
-{
-	return wait_until((lru_drain(), worker_call(w, op_pageout, 0,
-						    NR_PAGES) == NR_PAGES));
-}
-
-static long memory_pages(struct pair *p, int i)
-{
-	/* without the charges that CPUs have cached */
-	memcg_drain();
-	return cg_read_long(p->cgroup[i], "memory.usage_in_bytes") /
-	       (long)psize();
+	EXPECT_STREQ("", swap_memcg_undo() ?: "");
 }
 
 TEST_F_TIMEOUT(swapoff_v1, brings_all_back, TEST_SECONDS)
@@ -100,7 +76,7 @@ TEST_F_TIMEOUT(swapoff_v1, brings_all_back, TEST_SECONDS)
 		ASSERT_EQ(0, worker_call(&w[0], op_write_half, 1, round));
 		ASSERT_EQ(0, pair_move(p, &w[0], 0, false));
 		for (i = 0; i < 2; i++)
-			ASSERT_TRUE(pageout_all(&w[i]));
+			ASSERT_TRUE(worker_pageout(&w[i], NR_PAGES));
 		EXPECT_EQ(HALF, pair_swap(p, 0));
 		EXPECT_EQ(HALF + NR_PAGES, pair_swap(p, 1));
 		EXPECT_STREQ("", memcg_check_slots(0) ?: "");
@@ -117,13 +93,13 @@ TEST_F_TIMEOUT(swapoff_v1, brings_all_back, TEST_SECONDS)
 
 		lru_drain();
 		for (i = 0; i < 2; i++) {
-			before[i] = memory_pages(p, i);
+			before[i] = memcg_memory(p->cgroup[i]);
 			swapped[i] = pair_swap(p, i);
 		}
 		ASSERT_EQ(0, swap_area_off(p->area));
 		for (i = 0; i < 2; i++) {
 			EXPECT_EQ(0, pair_swap(p, i));
-			now = memory_pages(p, i);
+			now = memcg_memory(p->cgroup[i]);
 			EXPECT_LE(before[i] + swapped[i] - MEMORY_SLACK,
 				  now) {
 				TH_LOG("cgroup %d does not pay", i);
@@ -152,30 +128,6 @@ TEST_F_TIMEOUT(swapoff_v1, brings_all_back, TEST_SECONDS)
 	ASSERT_GE(cached, CACHED);
 }
 
-/* Swap out, read and drop, in ranges of many lengths, until told to stop. */
-static long op_busy(struct worker *w, long seed, long unused)
-{
-	long gen, i, n, step;
-
-	for (gen = 1; !__atomic_load_n(&shared->stop, __ATOMIC_RELAXED);
-	     gen++) {
-		op_fill(w, gen, 0);
-		for (i = 0; i < w->nr; i += step) {
-			step = 1 + (i + gen + seed) % 61;
-			if (step > w->nr - i)
-				step = w->nr - i;
-			n = op_pageout(w, i, step);
-			if (n < 0)
-				return n;
-		}
-		op_willneed(w, HALF, CACHED);
-		if (op_dontneed(w, 32, 48) || op_verify(w, 0, HALF))
-			return -EIO;
-		__atomic_add_fetch(&shared->busy, 1, __ATOMIC_RELAXED);
-	}
-	return op_verify(w, 0, w->nr);
-}
-
 TEST_F_TIMEOUT(swapoff_v1, while_others_swap, TEST_SECONDS)
 {
 	struct pair *p = &self->pair;
@@ -188,7 +140,7 @@ TEST_F_TIMEOUT(swapoff_v1, while_others_swap, TEST_SECONDS)
 	area[1] = swap_area_add(8 * NR_PAGES, false);
 	ASSERT_GE(area[1], 0);
 	for (i = 0; i < 2; i++)
-		worker_send(&w[i], op_busy, 17 * i, 0);
+		worker_send(&w[i], op_range_churn, 17 * i, 0);
 	for (round = 0; round < ROUNDS_LOAD; round++) {
 		int off = area[round % 2];
 
@@ -196,15 +148,15 @@ TEST_F_TIMEOUT(swapoff_v1, while_others_swap, TEST_SECONDS)
 				       MIN_USED));
 		ASSERT_EQ(0, swap_area_off(off));
 		slots += used;
-		busy = __atomic_load_n(&shared->busy, __ATOMIC_RELAXED);
+		busy = __atomic_load_n(&churn->rounds, __ATOMIC_RELAXED);
 		EXPECT_EQ(0, swap_area_used(off));
 		ASSERT_EQ(0, swap_area_on(off));
 		/* all is not over yet */
-		ASSERT_TRUE(wait_until(__atomic_load_n(&shared->busy,
+		ASSERT_TRUE(wait_until(__atomic_load_n(&churn->rounds,
 						       __ATOMIC_RELAXED) >
 				       busy + 1));
 	}
-	__atomic_store_n(&shared->stop, 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&churn->stop, 1, __ATOMIC_RELAXED);
 	for (i = 0; i < 2; i++)
 		ASSERT_EQ(0, worker_wait(&w[i]));
 	/* a page that was read ahead while it was dropped still has its slot */
@@ -216,7 +168,7 @@ TEST_F_TIMEOUT(swapoff_v1, while_others_swap, TEST_SECONDS)
 		EXPECT_EQ(0, pair_swap(p, i));
 		EXPECT_EQ(0, worker_call(&w[i], op_verify, 0, NR_PAGES));
 		ASSERT_EQ(0, worker_call(&w[i], op_fill, 1000, 0));
-		ASSERT_TRUE(pageout_all(&w[i]));
+		ASSERT_TRUE(worker_pageout(&w[i], NR_PAGES));
 	}
 	for (i = 0; i < 2; i++)
 		EXPECT_EQ(NR_PAGES, pair_swap(p, i));
@@ -232,7 +184,7 @@ TEST_F_TIMEOUT(swapoff_v1, while_others_swap, TEST_SECONDS)
 	ASSERT_STREQ("", pair_finish(p) ?: "");
 	ksft_print_msg("slots in use when their area went away: %ld (at least %d)\n",
 		       slots, MIN_LOAD);
-	ksft_print_msg("rounds meanwhile: %ld\n", shared->busy);
+	ksft_print_msg("rounds meanwhile: %ld\n", churn->rounds);
 	ASSERT_GE(slots, MIN_LOAD);
 }
 

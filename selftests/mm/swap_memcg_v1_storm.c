@@ -23,7 +23,6 @@ FIXTURE_SETUP(swap_memcg_v1_storm)
 {
 	const char *why;
 
-	swap_memcg_reset();
 	why = storm_setup(&self->storm, 1);
 	if (why)
 		SKIP(return, "%s", why);
@@ -32,8 +31,7 @@ FIXTURE_SETUP(swap_memcg_v1_storm)
 FIXTURE_TEARDOWN(swap_memcg_v1_storm)
 {
 	storm_kill(&self->storm);
-	EXPECT_EQ(0, swap_memcg_reset());
-	EXPECT_STREQ("", kernel_complained() ?: "");
+	EXPECT_STREQ("", swap_memcg_undo() ?: "");
 }
 
 TEST_F_TIMEOUT(swap_memcg_v1_storm, of_forks, TEST_SECONDS)

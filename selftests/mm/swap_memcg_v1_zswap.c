@@ -25,7 +25,6 @@
 #include "../kselftest_harness.h"
 #include "swap_memcg_util.h"
 
-#define PARAMETERS	"/sys/module/zswap/parameters/"
 #define NR_PAGES	256		/* of each worker */
 /* all are, so that the thread is at rest before they are read */
 #define MIN_BACK	(2 * NR_PAGES)
@@ -39,20 +38,14 @@ FIXTURE(zswap_v1)
 FIXTURE_SETUP(zswap_v1)
 {
 	const char *why;
-	char buf[16];
 	int i;
 
-	swap_memcg_reset();
 	why = pair_setup(&self->pair, 8 * NR_PAGES, 0);
 	if (why)
 		SKIP(return, "%s", why);
-	if (access(PARAMETERS "enabled", W_OK))
-		SKIP(return, "no zswap: CONFIG_ZSWAP");
-	if (setting_write(PARAMETERS "enabled", "Y", NULL) ||
-	    read_text(PARAMETERS "enabled", buf, sizeof(buf)) < 0 ||
-	    buf[0] != 'Y')
-		SKIP(return, "zswap cannot be enabled: no compressor?");
-	ASSERT_EQ(0, setting_write(PARAMETERS "shrinker_enabled", "N", NULL));
+	why = zswap_enable();
+	if (why)
+		SKIP(return, "%s", why);
 	/* no page is read in before somebody asks for it */
 	ASSERT_EQ(0, setting_write("/proc/sys/vm/page-cluster", "0", NULL));
 	for (i = 0; i < 2; i++) {
@@ -65,27 +58,9 @@ FIXTURE_SETUP(zswap_v1)
 
 FIXTURE_TEARDOWN(zswap_v1)
 {
-	worker_kill(&self->worker[0]);
-	worker_kill(&self->worker[1]);
+	workers_kill(self->worker, 2);
 	pair_kill(&self->pair);
-	EXPECT_EQ(0, swap_memcg_reset());
-	EXPECT_STREQ("", kernel_complained() ?: "");
-}
-
-/* A page may be in the batch of the CPU that has read it: until all are out. */
-static bool pageout_all(struct worker *w)
-{
-	return wait_until((lru_drain(), worker_call(w, op_pageout, 0,
-						    NR_PAGES) == NR_PAGES));
-}
-
-static long event(const char *name)
-{
-	char buf[65536], *p = NULL;
-
-	if (read_text("/proc/vmstat", buf, sizeof(buf)) > 0)
-		p = strstr(buf, name);
-	return p ? atol(p + strlen(name)) : -1;
+	EXPECT_STREQ("", swap_memcg_undo() ?: "");
 }
 
 /* Swap out a page for which there is no room in zswap. */
@@ -105,35 +80,30 @@ TEST_F_TIMEOUT(zswap_v1, written_back, TEST_SECONDS)
 	struct worker *w = self->worker;
 	int i;
 
-	stored = event("\nzswpout ");
+	stored = vm_event("zswpout");
 	for (i = 0; i < 2; i++) {
 		ASSERT_EQ(0, worker_call(&w[i], op_fill, i + 1, 0));
-		ASSERT_TRUE(pageout_all(&w[i]));
+		ASSERT_TRUE(worker_pageout(&w[i], NR_PAGES));
 		EXPECT_EQ(NR_PAGES, pair_swap(p, i));
 	}
 	EXPECT_STREQ("", memcg_check_slots(0) ?: "");
-	ASSERT_LE(2 * NR_PAGES, event("\nzswpout ") - stored);
-	/* without the charges that CPUs have cached */
-	memcg_drain();
+	ASSERT_LE(2 * NR_PAGES, vm_event("zswpout") - stored);
 	for (i = 0; i < 2; i++)
-		memory[i] = cg_read_long(p->cgroup[i],
-					 "memory.usage_in_bytes") / psize();
+		memory[i] = memcg_memory(p->cgroup[i]);
 
-	back = event("\nzswpwb ");
-	ASSERT_EQ(0, setting_write(PARAMETERS "max_pool_percent", "0", NULL));
+	back = vm_event("zswpwb");
+	ASSERT_EQ(0, setting_write(ZSWAP "max_pool_percent", "0", NULL));
 	ASSERT_TRUE(wait_until(refused(p) ||
-			       event("\nzswpwb ") - back >= MIN_BACK));
+			       vm_event("zswpwb") - back >= MIN_BACK));
 	/* the resident worker's page keeps no slot */
 	ASSERT_EQ(0, worker_call(&p->resident[0], op_dontneed, 0, 1));
 
 	/* what is in the swap cache now is memory of the same cgroup */
 	lru_drain();
-	memcg_drain();
 	for (i = 0; i < 2; i++) {
 		EXPECT_EQ(NR_PAGES, worker_call(&w[i], op_swapped, 0,
 						NR_PAGES));
-		now = cg_read_long(p->cgroup[i], "memory.usage_in_bytes") /
-		      psize() - memory[i];
+		now = memcg_memory(p->cgroup[i]) - memory[i];
 		EXPECT_LE(NR_PAGES - pair_swap(p, i), now + MEMORY_SLACK);
 		EXPECT_GE(NR_PAGES - pair_swap(p, i), now - MEMORY_SLACK);
 		EXPECT_GE(NR_PAGES, pair_swap(p, i));
@@ -143,9 +113,9 @@ TEST_F_TIMEOUT(zswap_v1, written_back, TEST_SECONDS)
 	/* and swap of the same again once it is out of the cache */
 	for (i = 0; i < 2; i++) {
 		EXPECT_EQ(0, worker_call(&w[i], op_verify, 0, NR_PAGES));
-		ASSERT_TRUE(pageout_all(&w[i]));
+		ASSERT_TRUE(worker_pageout(&w[i], NR_PAGES));
 	}
-	back = event("\nzswpwb ") - back;
+	back = vm_event("zswpwb") - back;
 	for (i = 0; i < 2; i++)
 		EXPECT_EQ(NR_PAGES, pair_swap(p, i));
 	EXPECT_STREQ("", memcg_check_slots(0) ?: "");

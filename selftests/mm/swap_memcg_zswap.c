@@ -28,7 +28,6 @@
 #include "../kselftest_harness.h"
 #include "swap_memcg_util.h"
 
-#define PARAMETERS	"/sys/module/zswap/parameters/"
 #define NR		2		/* cgroups */
 #define NR_WORKERS	3		/* the last one in the first cgroup */
 #define OTHER		2
@@ -51,21 +50,14 @@ FIXTURE(zswap)
 FIXTURE_SETUP(zswap)
 {
 	const char *why;
-	char buf[16];
 	int i;
 
-	swap_memcg_reset();
 	why = memcg_setup(2);
 	if (why)
 		SKIP(return, "%s", why);
-	if (access(PARAMETERS "enabled", W_OK))
-		SKIP(return, "no zswap: CONFIG_ZSWAP");
-	if (setting_write(PARAMETERS "enabled", "Y", NULL) ||
-	    read_text(PARAMETERS "enabled", buf, sizeof(buf)) < 0 ||
-	    buf[0] != 'Y')
-		SKIP(return, "zswap cannot be enabled: no compressor?");
-	/* nothing is written back before a test wants it */
-	ASSERT_EQ(0, setting_write(PARAMETERS "shrinker_enabled", "N", NULL));
+	why = zswap_enable();
+	if (why)
+		SKIP(return, "%s", why);
 	shared = shared_alloc(sizeof(*shared));
 	ASSERT_NE(NULL, shared);
 
@@ -85,12 +77,8 @@ FIXTURE_SETUP(zswap)
 
 FIXTURE_TEARDOWN(zswap)
 {
-	int i;
-
-	for (i = 0; i < NR_WORKERS; i++)
-		worker_kill(&self->worker[i]);
-	EXPECT_EQ(0, swap_memcg_reset());
-	EXPECT_STREQ("", kernel_complained() ?: "");
+	workers_kill(self->worker, NR_WORKERS);
+	EXPECT_STREQ("", swap_memcg_undo() ?: "");
 }
 
 /* The pages of a cgroup that are in zswap; the kernel counts with a lag. */
@@ -102,13 +90,6 @@ static bool in_zswap(char *cgroup, long nr)
 static long written_back(char *cgroup)
 {
 	return cg_read_key_long(cgroup, "memory.stat", "zswpwb ");
-}
-
-/* A page may be in the batch of the CPU that has read it: until all are out. */
-static bool pageout_all(struct worker *w)
-{
-	return wait_until((lru_drain(), worker_call(w, op_pageout, 0,
-						    NR_PAGES) == NR_PAGES));
 }
 
 /*
@@ -127,8 +108,7 @@ static void check_exact(struct __test_metadata *_metadata,
 			own[i % NR] += worker_call(&self->worker[i],
 						   op_swapped, 0, NR_PAGES);
 	for (i = 0; i < NR; i++) {
-		paid = cg_read_long(self->cgroup[i], "memory.swap.current") /
-		       (long)psize();
+		paid = memcg_swap(self->cgroup[i]);
 		EXPECT_LE(own[i], paid) {
 			TH_LOG("of cgroup %d", i);
 		}
@@ -171,7 +151,7 @@ TEST_F_TIMEOUT(zswap, compressed, TEST_SECONDS)
 	for (i = 0; i < NR_WORKERS; i++)
 		ASSERT_LT(0, worker_wait(&w[i]));
 	for (i = 0; i < NR_WORKERS; i++)
-		ASSERT_TRUE(pageout_all(&w[i]));
+		ASSERT_TRUE(worker_pageout(&w[i], NR_PAGES));
 	check_exact(_metadata, self, 0);
 	ASSERT_TRUE(in_zswap(self->cgroup[0], 2 * NR_PAGES));
 	ASSERT_TRUE(in_zswap(self->cgroup[1], NR_PAGES));
@@ -181,7 +161,7 @@ TEST_F_TIMEOUT(zswap, compressed, TEST_SECONDS)
 	ASSERT_EQ(0, worker_call(&w[1], op_dontneed, 64, 33));
 	check_exact(_metadata, self, NR_PAGES / 2);
 	EXPECT_TRUE(in_zswap(self->cgroup[1], NR_PAGES - 33));
-	ASSERT_TRUE(pageout_all(&w[0]));
+	ASSERT_TRUE(worker_pageout(&w[0], NR_PAGES));
 	worker_kill(&w[OTHER]);
 	check_exact(_metadata, self, 0);
 	EXPECT_TRUE(in_zswap(self->cgroup[0], NR_PAGES));
@@ -225,7 +205,7 @@ TEST_F_TIMEOUT(zswap, not_compressible, TEST_SECONDS)
 	for (i = 0; i < NR; i++) {
 		ASSERT_EQ(0, worker_call(&w[i], op_fill, i + 1, 0));
 		ASSERT_EQ(0, worker_call(&w[i], op_noise, 1, 0));
-		ASSERT_TRUE(pageout_all(&w[i]));
+		ASSERT_TRUE(worker_pageout(&w[i], NR_PAGES));
 	}
 	check_exact(_metadata, self, 0);
 	for (i = 0; i < NR; i++)
@@ -236,11 +216,11 @@ TEST_F_TIMEOUT(zswap, not_compressible, TEST_SECONDS)
 	check_exact(_metadata, self, NR_PAGES);
 	/* what was in zswap is not now, and the other way round */
 	ASSERT_EQ(0, worker_call(&w[0], op_fill, 9, 0));
-	ASSERT_TRUE(pageout_all(&w[0]));
+	ASSERT_TRUE(worker_pageout(&w[0], NR_PAGES));
 	check_exact(_metadata, self, 0);
 	EXPECT_TRUE(in_zswap(self->cgroup[0], NR_PAGES));
 	ASSERT_EQ(0, worker_call(&w[0], op_noise, 1, 0));
-	ASSERT_TRUE(pageout_all(&w[0]));
+	ASSERT_TRUE(worker_pageout(&w[0], NR_PAGES));
 	check_exact(_metadata, self, 0);
 	EXPECT_TRUE(in_zswap(self->cgroup[0], NR_PAGES / 2));
 	ASSERT_EQ(0, swap_area_off(self->area));
@@ -248,15 +228,6 @@ TEST_F_TIMEOUT(zswap, not_compressible, TEST_SECONDS)
 		EXPECT_EQ(0, worker_call(&w[i], op_noise, 0, 0));
 	ASSERT_EQ(0, swap_area_on(self->area));
 	check_nothing_left(_metadata, self);
-}
-
-static long pages_read(void)
-{
-	char buf[65536], *p = NULL;
-
-	if (read_text("/proc/vmstat", buf, sizeof(buf)) > 0)
-		p = strstr(buf, "\npswpin ");
-	return p ? atol(p + 8) : -1;
 }
 
 /* Write and swap out all pages, again and again, until told to stop. */
@@ -283,7 +254,7 @@ TEST_F_TIMEOUT(zswap, written_back, TEST_SECONDS)
 
 	for (i = 0; i < NR; i++) {
 		ASSERT_EQ(0, worker_call(&w[i], op_fill, i + 1, 0));
-		ASSERT_TRUE(pageout_all(&w[i]));
+		ASSERT_TRUE(worker_pageout(&w[i], NR_PAGES));
 		ASSERT_TRUE(in_zswap(self->cgroup[i], NR_PAGES));
 	}
 	check_exact(_metadata, self, 0);
@@ -292,7 +263,7 @@ TEST_F_TIMEOUT(zswap, written_back, TEST_SECONDS)
 	ASSERT_TRUE(wait_until(worker_call(&w[OTHER], op_push, 1, 0) ||
 			       written_back(self->cgroup[0]) >= MIN_BACK));
 	back = written_back(self->cgroup[0]);
-	ASSERT_TRUE(pageout_all(&w[OTHER]));
+	ASSERT_TRUE(worker_pageout(&w[OTHER], NR_PAGES));
 	/* all are still swapped out, and paid for as they were */
 	EXPECT_EQ(NR_PAGES, worker_call(&w[0], op_swapped, 0, NR_PAGES));
 	check_exact(_metadata, self, 0);
@@ -302,12 +273,12 @@ TEST_F_TIMEOUT(zswap, written_back, TEST_SECONDS)
 	/* out of the swap cache, and then from the area */
 	EXPECT_EQ(0, worker_call(&w[0], op_verify, 0, NR_PAGES));
 	check_exact(_metadata, self, NR_PAGES);
-	ASSERT_TRUE(pageout_all(&w[0]));
+	ASSERT_TRUE(worker_pageout(&w[0], NR_PAGES));
 	check_exact(_metadata, self, 0);
-	before = pages_read();
+	before = vm_event("pswpin");
 	EXPECT_EQ(0, worker_call(&w[0], op_verify, 0, NR_PAGES - 8));
-	read = pages_read() - before;
-	ASSERT_TRUE(pageout_all(&w[0]));
+	read = vm_event("pswpin") - before;
+	ASSERT_TRUE(worker_pageout(&w[0], NR_PAGES));
 	worker_kill(&w[OTHER]);
 	check_exact(_metadata, self, 0);
 	check_nothing_left(_metadata, self);
@@ -367,7 +338,7 @@ TEST_F_TIMEOUT(zswap, written_back_while_used, TEST_SECONDS)
 	for (i = 0; i < NR_WORKERS; i++) {
 		EXPECT_EQ(0, worker_call(&w[i], op_verify, 0, NR_PAGES));
 		ASSERT_EQ(0, worker_call(&w[i], op_fill, 1, 0));
-		ASSERT_TRUE(pageout_all(&w[i]));
+		ASSERT_TRUE(worker_pageout(&w[i], NR_PAGES));
 	}
 	check_exact(_metadata, self, 0);
 	worker_kill(&w[0]);
