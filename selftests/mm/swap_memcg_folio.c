@@ -27,12 +27,22 @@ void folio_only(unsigned int only)
 		folio_size(kb, kb == only ? "madvise" : "never");
 }
 
-long folio_swpout(unsigned int kb)
+static long folio_stat(unsigned int kb, const char *stat)
 {
 	char path[128], buf[32];
 
-	snprintf(path, sizeof(path), THP, kb, "stats/swpout");
+	snprintf(path, sizeof(path), THP, kb, stat);
 	return read_text(path, buf, sizeof(buf)) < 0 ? -1 : atol(buf);
+}
+
+long folio_swpout(unsigned int kb)
+{
+	return folio_stat(kb, "stats/swpout");
+}
+
+long folio_split(unsigned int kb)
+{
+	return folio_stat(kb, "stats/split");
 }
 
 long op_ranges(struct worker *w, long n, long unused)

@@ -3,7 +3,8 @@
  * Swap ranges of large folios, and which cgroup pays for them.
  *
  * A large folio that is swapped out whole gets a range of slots, and its owner
- * is recorded for all of them at once. What happens to the range afterwards
+ * is recorded for all of them at once; one that has to be split gets slots here
+ * and there, and may be swapped out in part only. What happens to the range afterwards
  * need not be whole: a part of it is unmapped, at odd borders; some pages are
  * read back one by one; the rest is read back at once, or freed at exit, in
  * one batch with its neighbours. Code that clears one record too few leaves a
@@ -23,6 +24,31 @@
 
 #define NR_CGROUPS	2
 #define NR_PAGES	((long)(8UL << 20) / psize())	/* of each */
+
+#define SPLIT		8		/* one folio of so many is */
+
+/* Swap out a part of some folios, which splits them, and unmap a page. */
+static long op_part(struct worker *w, long n, long unused)
+{
+	long i, ret, tries, parts = 0;
+
+	for (i = n; i < w->nr; i += SPLIT * n) {
+		/* it may be busy, and is not split then */
+		for (tries = 0; tries < 50; tries++) {
+			ret = op_pageout(w, i + 1, n / 2);
+			if (ret < 0)
+				return ret;
+			if (ret == n / 2)
+				break;
+			usleep(1000);
+		}
+		parts += ret == n / 2 && !op_swapped(w, i, 1);
+		ret = op_dontneed(w, i, 1);
+		if (ret)
+			return ret;
+	}
+	return parts;
+}
 
 /* Unmap a part of every other folio, and what lies across a border. */
 static long op_holes(struct worker *w, long n, long unused)
@@ -128,9 +154,16 @@ TEST_F_TIMEOUT(ranges, of_two_cgroups, TEST_SECONDS)
 {
 	long n = variant->kb * 1024L / psize();
 	long most = NR_CGROUPS * NR_PAGES / n, least = most / 2;
+	/* not all folios need be of that size */
+	long least_split = ((NR_PAGES / n - 2) / SPLIT + 1) * NR_CGROUPS / 2;
 	long stat = folio_swpout(variant->kb), out, in;
+	long split = folio_split(variant->kb), parts;
 
 	all(_metadata, self, op_fill, 1, 0);
+	parts = all(_metadata, self, op_part, n, 0);
+	split = folio_split(variant->kb) - split;
+	check_exact(_metadata, self, "some split, and swapped out in part");
+
 	all(_metadata, self, op_pageout, 0, NR_PAGES);
 	stat = folio_swpout(variant->kb) - stat;
 	out = all(_metadata, self, op_ranges, n, 0);
@@ -166,6 +199,10 @@ TEST_F_TIMEOUT(ranges, of_two_cgroups, TEST_SECONDS)
 	ksft_print_msg("ranges of %ld slots: %ld, %ld by pagemap (at least %ld)\n",
 		       n, stat, out, least);
 	ksft_print_msg("ranges read back whole: %ld\n", in);
+	ksft_print_msg("folios split: %ld, swapped out in part: %ld (at least %ld)\n",
+		       split, parts, least_split);
+	ASSERT_GE(split, least_split);
+	ASSERT_GE(parts, least_split);
 	ASSERT_GE(stat, least);
 	ASSERT_GE(out, least);
 	/* nothing is read whole from zswap, nor by the size of a page table */

@@ -237,6 +237,8 @@ void folio_only(unsigned int kb);
 int folio_size(unsigned int kb, const char *enabled);
 /* Folios of that size ever swapped out whole; negative: not offered. */
 long folio_swpout(unsigned int kb);
+/* Folios of that size ever split. */
+long folio_split(unsigned int kb);
 /* Folios of @n pages in swap: neighbours, and aligned like the memory. */
 long op_ranges(struct worker *w, long n, long unused);
 
