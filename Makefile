@@ -56,7 +56,7 @@ $(call one-of,CGROUP,v1 v2 off)
 $(call one-of,ACCEL,auto kvm tcg)
 $(call one-of,ARCH,x86_64)
 $(call matches,SMP,[1-9]|[1-5][0-9]|6[0-4],a number from 1 to 64)
-$(call matches,MEM,[1-9][0-9]*[MG],a size such as 512M or 2G)
+$(call matches,MEM,[1-9][0-9]{2}M|[1-3][0-9]{3}M|[1-4]G,a size up to 4G such as 512M or 2G)
 $(call matches,JOBS,[1-9][0-9]*,a number of processes)
 $(call matches,V,[012],0 1 2)
 $(call matches,O,[A-Za-z0-9_./+-]+,a folder with a plain name)
@@ -66,7 +66,7 @@ $(foreach t,$(TESTS),$(if $(filter $(t),$(programs)),,\
 
 $(foreach m,$(MUTANTS),$(if $(filter $(m),$(mutants)),,\
 	$(error MUTANTS: $(m) is not in selftests/mutants; allowed: $(mutants))))
-$(if $(filter bisect mutants known,$(MAKECMDGOALS)),$(if $(LLVM),$(error LLVM=$(LLVM) is not for $(MAKECMDGOALS))))
+$(if $(filter check bisect mutants known,$(MAKECMDGOALS)),$(if $(LLVM),$(error LLVM=$(LLVM) is not for $(MAKECMDGOALS))))
 
 # A source of one's own has a folder of its own, so has each compiler.
 work    := $(O)/$(BASE)$(if $(KSRC),-ksrc)
@@ -75,12 +75,15 @@ series  := series/$(BASE)
 patches := $(addprefix patches/,$(shell sed 's/[ \t]*\#.*//' $(series)))
 tree    := $(work)/linux
 # The map's own file in both states, for the programs of bench/native.
-micro   := $(foreach s,before after,$(work)/micro/$(s)/mm/swap_cgroup.c)
+microdir := $(work)/micro$(if $(LLVM),-llvm)
+micro    := $(foreach s,before after,$(microdir)/$(s)/mm/swap_cgroup.c)
 image   := bzImage
 sets     = run $(if $(KSRC),,base-$(BASE)) $(if $(LLVM),llvm)
 
-# The sequence of a run; `ci/steps.sh` makes the session's folder.
-SESSION ?= $(O)/runs/$(shell date -u +%Y%m%dT%H%M%SZ)
+# The folder of a run; `ci/steps.sh` makes it. One time, not one at each use.
+ifeq ($(origin SESSION),undefined)
+SESSION := $(O)/runs/$(if $(filter report,$(MAKECMDGOALS)),latest,$(shell date -u +%Y%m%dT%H%M%SZ))
+endif
 
 # The tree stands in one state at a time: what moves it, or needs it to stay,
 # holds this lock. $(call in-state,STATE,COMMAND): move the tree, run the command.
@@ -159,12 +162,12 @@ shell: $(kernel)/$(STATE)/image $(work)/initramfs.cpio $(kernel)/accel-$(ACCEL) 
 		$(CGROUP) $(SMP) $(MEM)
 
 .PHONY: report
-report: ## the table of SESSION, also as JSON
+report: ## the table of SESSION (the last run), also as JSON
 	@ci/report.pl $(SESSION)
 
 .PHONY: micro
-micro: $(work)/micro/bin/time ## time the map alone on this machine, before and after
-	@ci/micro.sh $(work)/micro
+micro: $(microdir)/bin/time ## time the map alone on this machine, before and after
+	@ci/micro.sh $(microdir)
 
 .PHONY: testpatch
 testpatch: tree ## write the series' test patch from selftests/mm
@@ -211,7 +214,7 @@ known: $(work)/initramfs.cpio accel ## what is known to fail on BASE must fail t
 .PHONY: micro-test
 micro-test: $(micro) ## the map alone under the sanitizers, with real threads
 	@mkdir -p $(SESSION)
-	@ci/micro-check.sh $(work)/micro > $(SESSION)/micro.tap || $(call show-failed,$(SESSION)/micro.tap)
+	@ci/micro-check.sh $(microdir) > $(SESSION)/micro.tap || $(call show-failed,$(SESSION)/micro.tap)
 
 .PHONY: series-checks
 series-checks: ## what must hold of the series and its kernels (bats)
@@ -257,11 +260,11 @@ $(kernel)/accel-$(ACCEL): | $(kernel)/$(STATE)/image $(work)/initramfs.cpio
 	@ci/accel.sh $(kernel)/$(STATE) $(work)/initramfs.cpio $(ACCEL) $(SMP) $(MEM) $@
 
 # The map's file and header, as the tree has them in each state.
-$(work)/micro/before/mm/swap_cgroup.c: $(work)/tree.stamp
-	@$(call in-state,before,ci/micro-snapshot.sh $(tree) $(work)/micro/before)
+$(microdir)/before/mm/swap_cgroup.c: $(work)/tree.stamp
+	@$(call in-state,before,ci/micro-snapshot.sh $(tree) $(microdir)/before)
 
-$(work)/micro/after/mm/swap_cgroup.c: $(work)/tree.stamp $(series) $(patches)
-	@$(call in-state,after,ci/micro-snapshot.sh $(tree) $(work)/micro/after)
+$(microdir)/after/mm/swap_cgroup.c: $(work)/tree.stamp $(series) $(patches)
+	@$(call in-state,after,ci/micro-snapshot.sh $(tree) $(microdir)/after)
 
-$(work)/micro/bin/time: $(micro) $(wildcard bench/native/Makefile bench/native/*.[ch] bench/native/include/*/*.h)
-	@$(MAKE) -s -C bench/native OUT=$(abspath $(work))/micro CC=$(if $(LLVM),clang,gcc) timing
+$(microdir)/bin/time: $(micro) $(wildcard bench/native/Makefile bench/native/*.[ch] bench/native/include/*/*.h)
+	@$(MAKE) -s -C bench/native OUT=$(abspath $(microdir)) CC=$(if $(LLVM),clang,gcc) timing

@@ -118,7 +118,8 @@ fi
 case $state in
 before)   if [ $# = 0 ]; then move pop -a; else move push -a; fi ;;
 after)    move push -a ;;
-push|pop) quilt_ "$state" ;;
+# At an end quilt says so itself.
+push|pop) quilt_ "$state" || exit "$?" ;;
 [1-9]*)
 	move pop -a
 	move push "$state"

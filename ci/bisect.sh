@@ -9,9 +9,8 @@
 # VARIANT  the kernel's configuration
 #
 # What changed is compiled with W=1; its warnings are compared with those of
-# the tree before the series, by file and text. The tests that are known to fail
-# before the series run from the first patch on, which fixes one of them; the
-# other meets its fault by a rare race only, which ends with the third.
+# the tree before the series, by file and text. A test that is known to fail before
+# one of the patches (after-only=N in selftests/plan) runs from that one on.
 # Prints a line a patch; exits 0 when all are fine.
 . "$(dirname "$0")/lib.sh"
 
@@ -19,7 +18,16 @@
 work=$1 tree=$2 series=$3 variant=$4 accel=$5 smp=$6 mem=$7 jobs=$8
 obj=$work/$variant/obj out=$work/bisect
 mapfile -t patches < <(sed 's/[ \t]*#.*//; /^$/d' "$series")
-tests=$(awk '$1 ~ /^mm:/ { print $1 }' "$top/selftests/plan" | paste -sd' ')
+
+# tests N: the mm tests that have to pass with N patches
+tests()
+{
+	awk -v n="$1" '
+		$1 !~ /^mm:/                    { next }
+		match($0, /after-only=[0-9]+/)  { if (substr($0, RSTART + 11, RLENGTH - 11) + 0 > n) next }
+		{ print $1 }
+	' "$top/selftests/plan" | paste -sd' '
+}
 
 # The objects of the files under mm/ that the series touches.
 objects=$(sed -n 's|^+++ b/\(mm/[a-z0-9_-]*\)\.c$|\1.o|p' "${patches[@]/#/$top/patches/}" | sort -u)
@@ -54,9 +62,11 @@ for n in $(seq "${#patches[@]}"); do
 	if ! "$top/ci/build.sh" "$tree" "$obj" "$kernel" bzImage "$jobs"; then
 		result="does not build"
 	else
+		# For a call trace: decode-trace.sh looks for the tree beside the variant.
+		ln -sfn "$(realpath "$tree")" "$out/$n/linux"
 		for cgroup in v2 v1 off; do
 			"$top/ci/test-boot.sh" "$kernel" "$work/initramfs.cpio" "$accel" \
-				"$out/$n/$variant-after-$cgroup" "$cgroup" "$smp" "$mem" "$tests" ||
+				"$out/$n/$variant-after-$cgroup" "$cgroup" "$smp" "$mem" "$(tests "$n")" ||
 				result="fails on $cgroup"
 		done
 	fi

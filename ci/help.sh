@@ -27,6 +27,7 @@ Variables (default)
   SMP=4 MEM=1G       the guest's CPUs and memory
   JOBS=              processes of a build (number of CPUs)
   O=build            all that is written goes there
+  SESSION=           folder of a run (a new one in O/runs)
   ARCH= CROSS_COMPILE= LLVM=1 V=1    as kbuild has them
 
 Where to look

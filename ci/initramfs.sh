@@ -44,8 +44,9 @@ libgcc=$(cc -print-file-name=libgcc_s.so.1)
 	done
 
 	# Shared libraries, at the paths under which the loader looks for them.
-	# ldd fails on the scripts among them, which need none.
-	{ find "$selftests" "${tools[@]}" -type f -perm -u+x -exec ldd {} + 2> /dev/null || true; } |
+	# ldd fails on the scripts among them, which need none, as does a busybox
+	# that is static; one that is not will do as well.
+	{ find "$selftests" "${tools[@]}" /bin/busybox -type f -perm -u+x -exec ldd {} + 2> /dev/null || true; } |
 		grep -oE '/[^ :]+\.so[^ :]*' | sort -u - <(printf '%s\n' "$libstdbuf" "/lib/${libgcc##*/}") > "$work/libraries"
 	while IFS= read -r lib; do
 		d=${lib%/*}

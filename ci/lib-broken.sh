@@ -42,7 +42,11 @@ failed_as()
 	! grep -q 'Test terminated by timeout\|^not ok .*TIMEOUT' "$run/ktap.log" || return 1
 	for what; do
 		failed "$run" "$what" || return 1
-		case $what in console*) oops=named ;; esac
+		case $what in
+		console\ *)
+			! grep -E 'BUG:|kernel BUG at|Oops' "$run/console.log" | grep -qE "${what#console }" || oops=named
+			;;
+		esac
 	done
 	[ -n "$oops" ] || ! grep -q 'Oops:' "$run/console.log"
 }

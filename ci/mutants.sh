@@ -23,7 +23,7 @@
 # with a delay must be caught in each of five boots, and the series with the
 # same delay must pass in each of five.
 # Prints the matrix; exits 0 when each mutant was caught. What was done before
-# with the same mutant, series and tests is not done again.
+# with the same mutant, series, tests and machine, and was caught, is not done again.
 . "$(dirname "$0")/lib.sh"
 
 [ $# -ge 7 ] || usage_die "usage: mutants.sh WORK TREE SERIES ACCEL-FILE SMP MEM JOBS [NAME...]"
@@ -43,7 +43,8 @@ header()
 inputs()
 {
 	# The tests are in the series; what they run in and on counts as well.
-	{ cat "$@" "$series" "$work/source" "$top"/kernel-config/* "$top/selftests/plan" \
+	{ echo "$smp $mem $(field "$accel" accel)"
+	  cat "$@" "$series" "$work/source" "$top"/kernel-config/* "$top/selftests/plan" \
 		"$top/selftests/guest/init" "$top/selftests/guest/run-tests"
 	  find "$top/patches" -name '*.patch' -print0 | sort -z | xargs -0 cat; } | sha256sum
 }
@@ -61,7 +62,7 @@ clean()
 		build_kernel "$variant" after "$kernel" "$from/delays/$delay" >&2 || return 0
 		echo "$key" > "$kernel/key"
 	fi
-	if [ ! -f "$run/good" ]; then
+	if [ "$(cat "$run/good" 2> /dev/null)" != "$race_boots" ]; then
 		for n in $(seq "$race_boots"); do
 			boot_kernel "$kernel/$variant/after" "$run/$n/$variant-after-$cgroup" "$cgroup" "$programs" >&2
 			! passed "$run/$n/$variant-after-$cgroup" || good=$((good + 1))
@@ -116,7 +117,9 @@ for name in "${names[@]}"; do
 	[ -f "$mutant" ] || usage_die "there is no mutant '$name' in selftests/mutants"
 	delay=$(header "$mutant" With)
 	key=$(inputs "$mutant" ${delay:+"$from/delays/$delay"})
-	if [ "$(head -n 1 "$dir/result" 2> /dev/null)" != "$key" ]; then
+	# What has failed is tried again.
+	if [ "$(head -n 1 "$dir/result" 2> /dev/null)" != "$key" ] ||
+	   [[ $(sed -n 2p "$dir/result") != caught* ]]; then
 		say "[$n/${#names[@]}] $name: $(header "$mutant" Mistake)"
 		rm -rf "$dir"
 		mkdir -p "$dir"

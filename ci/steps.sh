@@ -30,6 +30,7 @@ for step in "$@"; do
 	read -ra words <<< "${step#-}"
 	say "[$n/$#] ${words[*]}"
 	"${MAKE:-make}" --no-print-directory -C "$top" "${words[@]}" SESSION="$session" 9>&- || rc=$?
+	say "  [$n/$#] took $(elapsed "$start")"
 	printf '%s\t%s\t%s\n' "${words[*]}" "$((SECONDS - start))" "$rc" >> "$session/steps.tsv"
 	if [ "$rc" != 0 ] && [ "${step#-}" = "$step" ]; then
 		die "step $n of $#, '${words[*]}', failed; everything before it is kept"

@@ -36,7 +36,7 @@ awk -v cgroup="$cgroup" -v tests=" $tests " -v state="$(basename "$kernel")" \
 	tests !~ /^ *$/              { if (index(tests, " " $1 " ")) print; next }
 	$1 ~ /^guest:/               { next }
 	/after-only/ && state != "after" { next }
-	/not-debug/ && variant == "debug" { next }
+	/not-debug/ && variant ~ /^debug/ { next }
 	{ print }
 ' "$top/selftests/plan" > "$run/plan"
 if [ ! -s "$run/plan" ]; then

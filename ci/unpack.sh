@@ -20,7 +20,7 @@ case $(field "$source" kind) in
 tarball)   tar -xf "$path" -C "$tree.new" --strip-components=1 ;;
 git)       git -C "$path" archive "$(field "$source" id)" | tar -x -C "$tree.new" ;;
 # Objects and another quilt's records stay behind: the tree is what it is.
-directory) tar -C "$path" --exclude-vcs --exclude=./.pc --exclude='*.o' --exclude='*.cmd' -c . | tar -x -C "$tree.new" ;;
+directory) tar -C "$path" --exclude=./.git --exclude=./.pc --exclude='*.o' --exclude='*.cmd' -c . | tar -x -C "$tree.new" ;;
 *)         die "$source: kind '$(field "$source" kind)' is not known" ;;
 esac
 if [ -e "$tree.new/.config" ] || [ -d "$tree.new/include/config" ]; then

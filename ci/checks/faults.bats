@@ -6,7 +6,7 @@
 
 setup()
 {
-	cd "$BATS_TEST_DIRNAME/../.."
+	cd "$BATS_TEST_DIRNAME/../.." || exit
 	: "${WORK:?}"
 	kernel=$WORK/default/after
 	accel=$(find "$WORK/default" -name 'accel-*' | head -n 1)

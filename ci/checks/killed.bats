@@ -5,7 +5,7 @@
 
 setup()
 {
-	cd "$BATS_TEST_DIRNAME/../.."
+	cd "$BATS_TEST_DIRNAME/../.." || exit
 	: "${WORK:?}"
 	accel=$(find "$WORK/default" -name 'accel-*' | head -n 1)
 }

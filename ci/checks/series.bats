@@ -8,7 +8,7 @@
 
 setup()
 {
-	cd "$BATS_TEST_DIRNAME/../.."
+	cd "$BATS_TEST_DIRNAME/../.." || exit
 	: "${WORK:?}" "${TREE:?}" "${SERIES:?}"
 	# git writes patches here, which nobody sends.
 	export GIT_AUTHOR_NAME=check GIT_AUTHOR_EMAIL=check@example.org

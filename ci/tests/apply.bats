@@ -249,6 +249,16 @@ files()
 	is "$stock" "$(files)"
 }
 
+@test "push and pop at an end: quilt says so, and nothing else does" {
+	apply pop
+	is 2 "$status"
+	[[ $output != *" failed: "* ]]
+	apply after
+	apply push
+	is 2 "$status"
+	[[ $output != *" failed: "* ]]
+}
+
 @test "push takes no fuzz either" {
 	sed -i 's/line 3$/line three/' "$tree/mm/swap_cgroup.c"
 	stock=$(files)

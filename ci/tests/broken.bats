@@ -97,6 +97,13 @@ known()
 	has "1 of 2 caught"
 }
 
+@test "an assertion excuses no oops beside it" {
+	mutant 0001-a "console swap slot .* has memcg id" "ASSERTION OOPS"
+	mutants
+	is 1 "$status"
+	has "0 of 1 caught"
+}
+
 @test "a test that was ended by its time, or an oops that nobody named, is no catch" {
 	mutant 0001-a mm:swap_x "MISTAKE TIMEOUT"
 	mutant 0002-b mm:swap_x "MISTAKE OOPS"
@@ -152,6 +159,15 @@ known()
 	has "1 of 1 caught"
 	echo more >> "$repo/selftests/plan"
 	mutants
+	is 2 "$(grep -c ^boot "$tmp/log")"
+}
+
+@test "what was not caught is tried again" {
+	mutant 0001-a mm:swap_x nothing
+	mutants
+	is 1 "$status"
+	mutants
+	is 1 "$status"
 	is 2 "$(grep -c ^boot "$tmp/log")"
 }
 

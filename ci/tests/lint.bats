@@ -61,7 +61,7 @@ scripts()
 	cd "$top"
 	# It follows no `load` (SC2154) and knows nothing of tests being subshells
 	# (SC2030, SC2031); no file name here has a space (SC2013, SC2046).
-	run shellcheck -x -P SCRIPTDIR -e SC2013,SC2016,SC2030,SC2031,SC2046,SC2154 ci/tests/*.bats
+	run shellcheck -x -P SCRIPTDIR -e SC2013,SC2016,SC2030,SC2031,SC2046,SC2154 ci/tests/*.bats ci/checks/*.bats
 	is "" "$output"
 	run shellcheck -e SC2034,SC2154 ci/tests/common.bash
 	is "" "$output"

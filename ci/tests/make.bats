@@ -54,7 +54,7 @@ accepted()
 	local variable
 	run make -C "$top" help
 	for variable in $(sed -n 's/^\([A-Z_]*\) *?=.*/\1/p' "$top/Makefile"); do
-		printf '%s\n' "$output" | grep -qE "(^|[ (])$variable\b" ||
+		printf '%s\n' "$output" | sed '1,/^Variables/d' | grep -qE "(^|[ (])$variable=" ||
 			{ echo "not in help: $variable"; return 1; }
 	done
 	# and the same default as the Makefile has
@@ -118,7 +118,8 @@ accepted()
 	refused MEM 1 512M
 	refused MEM 1Gb 512M
 	refused MEM 0G 512M
-	accepted MEM 1G 512M
+	refused MEM 8G "up to 4G"
+	accepted MEM 1G 4G 512M 3999M
 }
 @test "JOBS" {
 	refused JOBS 0 number

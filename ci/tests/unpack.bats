@@ -46,10 +46,13 @@ fresh()
 
 @test "a directory is copied, without objects and repository" {
 	git -C "$origin" init -q
+	# the series changes one of these
+	echo '*.o' > "$origin/mm/.gitignore"
 	touch "$origin/mm/swap_cgroup.o" "$origin/mm/.swap_cgroup.o.cmd"
 	record directory "$origin"
 	unpack
 	fresh
+	cmp "$origin/mm/.gitignore" "$tree/mm/.gitignore"
 	[ ! -e "$tree/.git" ]
 	[ ! -e "$tree/mm/swap_cgroup.o" ]
 	[ ! -e "$tree/mm/.swap_cgroup.o.cmd" ]
