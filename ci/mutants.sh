@@ -15,7 +15,7 @@
 #   Cgroup:    v1, v2 or off
 #   Caught-by: COLLECTION:PROGRAM [CASE], which must print "not ok", or
 #              console EXTENDED-REGEX, an assertion that must fire; of several
-#              such lines each must hold
+#              such lines each must hold, each program in a boot of its own
 #   Program:   what to run, where no Caught-by line names a program
 #
 # Caught means that it builds, boots, the run comes to its end and the named
@@ -75,7 +75,7 @@ clean()
 # try MUTANT DIR: prints the result
 try()
 {
-	local mutant=$1 dir=$2 variant cgroup by programs delay boots=1 n good=0 run
+	local mutant=$1 dir=$2 variant cgroup by programs program must seen delay boots=1 n good=0 run
 	variant=$(header "$mutant" Kernel) cgroup=$(header "$mutant" Cgroup)
 	mapfile -t by < <(header "$mutant" Caught-by)
 	programs=$({ header "$mutant" Program; printf '%s\n' "${by[@]}"; } |
@@ -87,9 +87,15 @@ try()
 		return
 	fi
 	for n in $(seq "$boots"); do
-		run=$dir/$n/$variant-after-$cgroup
-		boot_kernel "$dir/$variant/after" "$run" "$cgroup" "$programs" >&2
-		! failed_as "$run" "${by[@]}" || good=$((good + 1))
+		seen=yes
+		# Each has a kernel to itself: what one breaks is not the other's.
+		for program in $programs; do
+			run=$dir/$n-${program#*:}/$variant-after-$cgroup
+			mapfile -t must < <(printf '%s\n' "${by[@]}" | grep -E "^(console|$program)( |\$)")
+			boot_kernel "$dir/$variant/after" "$run" "$cgroup" "$program" >&2
+			failed_as "$run" "${must[@]}" || { seen=; break; }
+		done
+		[ -z "$seen" ] || good=$((good + 1))
 	done
 	rm -rf "${dir:?}/$variant"
 	if [ "$good" != "$boots" ]; then
