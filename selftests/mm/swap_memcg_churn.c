@@ -229,7 +229,7 @@ int memcg_oom_limit(const char *cgroup)
 	/* in this order: one may not be below the other */
 	return memcg_limit(cgroup, "memory.limit_in_bytes", OOM_MEMORY) ?:
 	       memcg_limit(cgroup, "memory.memsw.limit_in_bytes",
-		     OOM_MEMORY + OOM_SWAP);
+			   OOM_MEMORY + OOM_SWAP);
 }
 
 long memcg_oom_kills(const char *cgroup)
