@@ -32,9 +32,13 @@ static long op_zap(struct worker *w, long unused_a, long unused_b)
 	return 0;
 }
 
-static long op_force_empty(struct worker *w, long cgroup, long unused)
+/*
+ * Reclaim all that can be: the limit is too low, and is refused in the end.
+ * memory.force_empty would wait for the other CPU, and so for the batch.
+ */
+static long op_squeeze(struct worker *w, long cgroup, long unused)
 {
-	return cg_write((char *)cgroup, "memory.force_empty", "0");
+	return memcg_limit((char *)cgroup, "memory.limit_in_bytes", 1);
 }
 
 FIXTURE(swap_memcg_v1_cached)
@@ -93,12 +97,14 @@ TEST_F_TIMEOUT(swap_memcg_v1_cached, unmapped_while_reclaimed, TEST_SECONDS)
 		cached += swapped - pair_swap(p, 0) - pair_swap(p, 1);
 
 		worker_send(&self->worker, op_zap, 0, 0);
+		/* once before the first batch is known, then after */
+		usleep(1000 * (gen - 1));
 		for (i = 0; i < 2; i++)
-			worker_send(&p->resident[i], op_force_empty,
+			worker_send(&p->resident[i], op_squeeze,
 				    (long)p->cgroup[i], 0);
 		ASSERT_EQ(0, worker_wait(&self->worker));
 		for (i = 0; i < 2; i++)
-			worker_wait(&p->resident[i]);
+			EXPECT_EQ(-EBUSY, worker_wait(&p->resident[i]));
 	}
 	worker_kill(&self->worker);
 
