@@ -10,9 +10,9 @@
 #
 # The kernel is the default one without the series. Prints TAP, one result for
 # each entry: ok when the run came to its end, the named test printed "not ok"
-# and the console shows the line. A race need not be met by one boot: up to
-# three are tried. An entry that passes in all is not ok: either the base is
-# mended, or the test cannot see the fault.
+# and the console shows the line. A race need not be met by one boot: as many
+# are tried as a line "Boots: N" of its patch says (1). An entry that passes in
+# all is not ok: either the base is mended, or the test cannot see the fault.
 . "$(dirname "$0")/lib.sh"
 
 [ $# = 8 ] || usage_die "usage: known.sh BASE WORK TREE SERIES ACCEL-FILE SMP MEM JOBS"
@@ -22,15 +22,17 @@ base=$1 work=$2 tree=$3 series=$4 accel=$5 smp=$6 mem=$7 jobs=$8
 mapfile -t entries < <(grep -P "^\Q$base\E\t" "$top/selftests/known-failures")
 [ "${#entries[@]}" -gt 0 ] || die "no entry for base '$base' in selftests/known-failures"
 echo "1..${#entries[@]}"
-n=0 failed=0 tries=3
+n=0 failed=0
 for entry in "${entries[@]}"; do
 	n=$((n + 1))
 	IFS=$'\t' read -r _ test with line _ <<< "$entry"
 	cgroup=$(awk -v program="${test%% *}" '$1 == program { print $2 }' "$top/selftests/plan")
-	kernel=$work/default/before
+	kernel=$work/default/before tries=1
 	if [ "$with" != - ]; then
 		out=$work/known/${with%.patch}
 		patch=$top/selftests/known/$with
+		tries=$(sed -n 's/^Boots: //p' "$patch")
+		tries=${tries:-1}
 		if ! cmp -s "$patch" "$out/patch" || [ "$out/patch" -ot "$work/default/obj/.config" ]; then
 			rm -rf "$out"
 			build_kernel default before "$out" "$patch" >&2 || die "the base with $with does not build"

@@ -34,7 +34,7 @@ static long op_zap(struct worker *w, long unused_a, long unused_b)
 
 /*
  * Reclaim all that can be: the limit is too low, and is refused in the end.
- * memory.force_empty would wait for the other CPU, and so for the batch.
+ * memory.force_empty may wait for the other CPU, and so for the batch.
  */
 static long op_squeeze(struct worker *w, long cgroup, long unused)
 {
