@@ -22,10 +22,8 @@ for variant in default debug; do
 		steps+=("build VARIANT=$variant STATE=$state")
 	done
 	steps+=(initramfs "accel VARIANT=$variant")
-	for state in before after; do
-		for cgroup in v2 v1 off; do
-			steps+=("-boot VARIANT=$variant STATE=$state CGROUP=$cgroup")
-		done
+	for cgroup in v2 v1 off; do
+		steps+=("-boots VARIANT=$variant CGROUP=$cgroup")
 	done
 	# While the tree and the objects still are of this variant.
 	[ "$variant" = debug ] || steps+=("-known VARIANT=$variant")

@@ -102,7 +102,8 @@ out("%-40s %5d s", "all steps", $total);
 
 # A boot that left no verdict must not be missed, but for one that had no test.
 my @no_test = glob("$session/*/no-test");
-my $wanted = grep({ $_->{step} =~ /^boot/ } @steps) - @no_test;
+my $wanted = grep({ /^boot / } map { $_->{step} } @steps) +
+	2 * grep({ /^boots / } map { $_->{step} } @steps) - @no_test;
 push @problems, sprintf("%d boots of %d left a verdict", scalar @boots, $wanted)
 	if @boots < $wanted;
 push @problems, "nothing was booted" unless @boots;
