@@ -10,9 +10,8 @@
 #
 # The kernel is the default one without the series. Prints TAP, one result for
 # each entry: ok when the run came to its end, the named test printed "not ok"
-# and the console shows the line. A race need not be met by one boot: as many
-# are tried as a line "Boots: N" of its patch says (1). An entry that passes in
-# all is not ok: either the base is mended, or the test cannot see the fault.
+# and the console shows the line. An entry that passes is not ok: either the
+# base is mended, or the test cannot see the fault.
 . "$(dirname "$0")/lib.sh"
 
 [ $# = 8 ] || usage_die "usage: known.sh BASE WORK TREE SERIES ACCEL-FILE SMP MEM JOBS"
@@ -27,12 +26,10 @@ for entry in "${entries[@]}"; do
 	n=$((n + 1))
 	IFS=$'\t' read -r _ test with line _ <<< "$entry"
 	cgroup=$(awk -v program="${test%% *}" '$1 == program { print $2 }' "$top/selftests/plan")
-	kernel=$work/default/before tries=1
+	kernel=$work/default/before
 	if [ "$with" != - ]; then
 		out=$work/known/${with%.patch}
 		patch=$top/selftests/known/$with
-		tries=$(sed -n 's/^Boots: //p' "$patch")
-		tries=${tries:-1}
 		if ! cmp -s "$patch" "$out/patch" || [ "$out/patch" -ot "$work/default/obj/.config" ]; then
 			rm -rf "$out"
 			build_kernel default before "$out" "$patch" >&2 || die "the base with $with does not build"
@@ -41,11 +38,8 @@ for entry in "${entries[@]}"; do
 		kernel=$out/default/before
 	fi
 	run=$work/known/run/$n-${test##*[:. ]}/default-before-$cgroup
-	for ((try = 1; try <= tries; try++)); do
-		boot_kernel "$kernel" "$run" "$cgroup" "${test%% *}" >&2
-		! failed_as "$run" "$test" "console $line" || break
-	done
-	if [ "$try" -le "$tries" ]; then
+	boot_kernel "$kernel" "$run" "$cgroup" "${test%% *}" >&2
+	if failed_as "$run" "$test" "console $line"; then
 		echo "ok $n - $test fails on $base: $line"
 	else
 		echo "not ok $n - $test fails on $base: $line"

@@ -69,6 +69,18 @@ FIXTURE_TEARDOWN(swap_memcg_v1_cached)
 	EXPECT_STREQ("", swap_memcg_undo() ?: "");
 }
 
+/*
+ * What is read back is active at once, and reclaim takes of it only what the
+ * statistics tell. They lag by up to 2 s, but not for who reads them.
+ */
+static void stats_flush(struct pair *p)
+{
+	int i;
+
+	for (i = 0; i < 2; i++)
+		cg_read_key_long(p->cgroup[i], "memory.stat", "\nswap ");
+}
+
 /* Even pages in one cgroup and odd ones in the other, all in swap. */
 static void swap_out_halves(struct __test_metadata *_metadata, struct pair *p,
 			    struct worker *w, int gen)
@@ -95,6 +107,7 @@ TEST_F_TIMEOUT(swap_memcg_v1_cached, unmapped_while_reclaimed, TEST_SECONDS)
 		ASSERT_EQ(0, worker_call(&self->worker, op_willneed, 0,
 					 NR_PAGES));
 		cached += swapped - pair_swap(p, 0) - pair_swap(p, 1);
+		stats_flush(p);
 
 		worker_send(&self->worker, op_zap, 0, 0);
 		/* once before the first batch is known, then after */
