@@ -204,7 +204,7 @@ host-tests: ## tests of the host side (bats)
 	@bats --formatter tap ci/tests > $(SESSION)/host.tap || $(call show-failed,$(SESSION)/host.tap)
 
 .PHONY: bisect
-bisect: $(work)/initramfs.cpio accel ## each patch alone: it builds, boots and passes
+bisect: $(work)/initramfs.cpio accel ## patch after patch: it builds, boots and passes
 	+@$(MAKE) --no-print-directory config
 	@mkdir -p $(work) && flock $(work)/lock ci/bisect.sh $(work) $(tree) $(series) $(VARIANT) \
 		$(kernel)/accel-$(ACCEL) $(SMP) $(MEM) $(JOBS)

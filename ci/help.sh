@@ -28,7 +28,8 @@ Variables (default)
   JOBS=              processes of a build (number of CPUs)
   O=build            all that is written goes there
   SESSION=           folder of a run (a new one in O/runs)
-  ARCH= CROSS_COMPILE= LLVM=1 V=1    as kbuild has them
+  ARCH=x86_64        as kbuild has it; no other yet
+  CROSS_COMPILE= LLVM= V=0    as kbuild has them (LLVM=1: clang)
 
 Where to look
   ci/qemu-command.sh     the machine that QEMU plays
@@ -40,5 +41,6 @@ Where to look
   selftests/plan         the tests that must report
   series/, patches/      the patches and their order
   selftests/mm/          the kselftests that the series brings
-  build/runs/            a folder a run: command, config, console, KTAP, verdict
+  build/runs/            a folder a run, in it the report and a folder a boot:
+                         command, config, console, KTAP, verdict
 TEXT
