@@ -51,6 +51,7 @@ mkdir -p "$out"
 warnings > "$out/warnings"
 
 failed=0
+declare -A boot
 for n in $(seq "${#patches[@]}"); do
 	say "[$n/${#patches[@]}] ${patches[n - 1]##*/}"
 	result=
@@ -66,8 +67,11 @@ for n in $(seq "${#patches[@]}"); do
 		ln -sfn "$(realpath "$tree")" "$out/$n/linux"
 		for cgroup in v2 v1 off; do
 			"$top/ci/test-boot.sh" "$kernel" "$work/initramfs.cpio" "$accel" \
-				"$out/$n/$variant-after-$cgroup" "$cgroup" "$smp" "$mem" "$(tests "$n")" ||
-				result="fails on $cgroup"
+				"$out/$n/$variant-after-$cgroup" "$cgroup" "$smp" "$mem" "$(tests "$n")" &
+			boot[$cgroup]=$!
+		done
+		for cgroup in v2 v1 off; do
+			wait "${boot[$cgroup]}" || result="fails on $cgroup"
 		done
 	fi
 	rm -rf "${out:?}/$n/$variant"

@@ -161,7 +161,8 @@ ended()
 	EOF
 	for signal in TERM HUP; do
 		rm -f "$run/pid"
-		"$top/ci/boot.sh" "$run" label 30 60 qemu "$run" 3>&- &
+		# The tests may run under nohup, which would have it ignored.
+		env --default-signal="$signal" "$top/ci/boot.sh" "$run" label 30 60 qemu "$run" 3>&- &
 		pid=$!
 		await "$run/pid"
 		kill -s "$signal" "$pid"
