@@ -19,6 +19,7 @@ declare -A packages=(
 		perl:prove quilt:quilt xz-utils:xz binutils:ld coreutils:stdbuf jq:jq
 		libc6-dev:/usr/include/stdio.h libelf-dev:/usr/include/libelf.h
 		libssl-dev:/usr/include/openssl/ssl.h util-linux:flock
+		coccinelle:spatch python3-dev:python3-config
 		busybox-static:/bin/busybox qemu-system-x86:qemu-system-x86_64"
 	[check]="shellcheck:shellcheck bats:bats codespell:codespell"
 	[micro]="clang:clang valgrind:valgrind gnuplot-nox:gnuplot"

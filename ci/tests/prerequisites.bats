@@ -1,9 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# prerequisites.sh: a tree without one of the things that the ownership rule
-# rests on is refused, with the one that is missing. The fixture has the shape
-# of 6.12; each test takes one thing out of a copy of it.
+# prerequisites.sh: what it says and returns, on excerpts with the shape of
+# 6.12. Each rule is tried on the real files in ci/checks/prerequisites.bats.
 
 load common
 
@@ -13,17 +12,11 @@ setup()
 	cp -r "$fixtures/prerequisites" "$tree"
 }
 
-prerequisites()
-{
-	run -"$1" "$top/ci/prerequisites.sh" "$tree"
-}
-
-# refused FILE TEXT: one line that names both, and has a reason
+# refused FILE FUNCTION TEXT: one line that names them, and has a reason
 refused()
 {
-	prerequisites 1
-	has "prerequisites.sh: $1: "
-	has "$2"
+	run -1 "$top/ci/prerequisites.sh" "$tree"
+	has "prerequisites.sh: mm/$1: $2() $3"
 	is 1 "${#lines[@]}"
 	[[ "$output" =~ :\ [a-z].*:\ [a-z] ]]
 }
@@ -38,84 +31,54 @@ edit()
 	! cmp -s "$tmp/was" "$file"
 }
 
-@test "a tree that has all of it is accepted without a word" {
-	prerequisites 0
-	is "" "$output"
-}
-
-@test "nothing is written to the tree" {
+@test "a tree that has all of it is accepted without a word, and not touched" {
 	before=$(digest "$tree")
-	prerequisites 0
+	run -0 "$top/ci/prerequisites.sh" "$tree"
+	is "" "$output"
 	is "$before" "$(digest "$tree")"
-}
-
-@test "synchronous swapin without the cache reservation" {
-	edit memory.c 's/swapcache_prepare/swap_duplicate/'
-	refused mm/memory.c "do_swap_page() does not call swapcache_prepare()"
 }
 
 @test "a reservation that is only spoken of in a comment" {
 	edit memory.c 's|if (swapcache_prepare(entry, nr_pages))|/* & */ if (busy)|'
-	refused mm/memory.c "do_swap_page()"
+	refused memory.c do_swap_page "uncharges swap that swapcache_prepare() has not reserved"
 }
 
-@test "a reservation in another function" {
-	edit memory.c -e 's/swapcache_prepare/swap_duplicate/' \
-		-e '$a\\nstatic int other(void)\n{\n\treturn swapcache_prepare(entry, 1);\n}'
-	refused mm/memory.c "do_swap_page()"
+@test "si->lock dropped by a function that was called with it" {
+	edit swapfile.c '/mem_cgroup_uncharge_swap/ s/.*/spin_unlock(\&si->lock);\n&\nspin_lock(\&si->lock);/'
+	refused swapfile.c swap_entry_range_free "drops si->lock"
 }
 
-@test "a reservation that comes after the uncharge" {
-	edit memory.c -e '/swapcache_prepare/i\\t\t\tmem_cgroup_swapin_uncharge_swap(entry, nr_pages);'
-	refused mm/memory.c "do_swap_page()"
+@test "a function that has another name" {
+	edit vmscan.c 's/__remove_mapping/__detach_folio/'
+	refused vmscan.c __remove_mapping "is not there"
 }
 
-@test "swapin through the swap cache without the reservation" {
-	edit swap_state.c '/swapcache_prepare/d'
-	refused mm/swap_state.c "__read_swap_cache_async()"
-}
-
-@test "a folio's entries freed without si->lock" {
-	edit swapfile.c '/^void put_swap_folio/,/^}/ s/spin_lock(&si->lock)/spin_lock(\&ci->lock)/'
-	refused mm/swapfile.c "put_swap_folio() calls swap_entry_range_free() without si->lock"
-}
-
-@test "entries freed after si->lock has been dropped" {
-	edit swapfile.c '/^static int __try_to_reclaim_swap/,/^}/ {
-		/swap_entry_range_free/d
-		/return ret/i\	swap_entry_range_free(si, entry, nr_pages);
-	}'
-	refused mm/swapfile.c "__try_to_reclaim_swap() calls swap_entry_range_free() without si->lock"
-}
-
-@test "the slot cache's entries freed without si->lock" {
-	edit swapfile.c '/^static struct swap_info_struct \*swap_info_get_cont/,/^}/ s/spin_lock(&p->lock)/;/'
-	refused mm/swapfile.c "swap_info_get_cont() does not take si->lock"
-}
-
-@test "slots allocated without si->lock" {
-	edit swapfile.c '/^int get_swap_pages/,/^}/ { /spin_lock/d; /spin_unlock/d; }'
-	refused mm/swapfile.c "get_swap_pages() allocates slots without si->lock"
-}
-
-@test "a slot for hibernation allocated without si->lock" {
-	edit swapfile.c '/^swp_entry_t get_swap_page_of_type/,/^}/ s/spin_lock(&si->lock)/;/'
-	refused mm/swapfile.c "get_swap_page_of_type() allocates slots without si->lock"
-}
-
-@test "a swapin that charge moving cannot exclude" {
-	edit swapfile.c '/^static int __swap_duplicate/,/^}/ s/lock_cluster_or_swap_info(/lock_cluster(/'
-	refused mm/swapfile.c "__swap_duplicate()"
-}
-
-@test "a lookup that does not test for a missing map" {
-	edit swap_cgroup.c '/!ctrl->map/,+1d'
-	refused mm/swap_cgroup.c "lookup_swap_cgroup_id()"
+@test "a caller in a file that had none" {
+	printf 'void x(void)\n{\n\tmem_cgroup_swapin_uncharge_swap(entry, 1);\n}\n' > "$tree/mm/shmem.c"
+	refused shmem.c x "uncharges swap that swapcache_prepare() has not reserved"
 }
 
 @test "6.14, where the cluster lock has replaced si->lock" {
 	cp "$tree/swapfile-6.14.c" "$tree/mm/swapfile.c"
-	refused mm/swapfile.c "without si->lock"
+	refused swapfile.c __try_to_reclaim_swap "calls swap_entry_range_free() without si->lock"
+}
+
+@test "a caller that spatch cannot parse is not passed over" {
+	printf '%s\n' 'void x(void)' '{' 'DECLARE_BITMAP(bits, 64) = { 0 };' \
+		'swap_entry_range_free(si, entry, 1);' '}' >> "$tree/mm/swapfile.c"
+	run -1 "$top/ci/prerequisites.sh" "$tree"
+	has 'spatch cannot parse "swap_entry_range_free(si, entry, 1);"'
+}
+
+@test "no spatch, or one that fails: exit status 2 and the packages" {
+	program spatch <<< 'echo "no Python library"; exit 255'
+	run -2 "$top/ci/prerequisites.sh" "$tree"
+	has "python3-dev"
+	has "no Python library"
+	mkdir "$tmp/none"
+	ln -s "$(command -v dirname)" "$tmp/none"
+	run -2 env PATH="$tmp/none" "$BASH" "$top/ci/prerequisites.sh" "$tree"
+	has "install the packages coccinelle and python3-dev"
 }
 
 @test "something that is no kernel tree is a wrong call" {
