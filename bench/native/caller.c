@@ -5,8 +5,8 @@
  * implementations is only what is called.
  *
  * CALLER_STOCK    the stock interface: clear is record(entry, 0, nr), replace
- *                 is cmpxchg, and there is no batch
- * CALLER_MINIMAL  no replace and no batch either (the models of this folder)
+ *                 is cmpxchg
+ * CALLER_MINIMAL  the models of this folder: no replace
  */
 #include <stdbool.h>
 #include <linux/mm.h>
@@ -21,12 +21,18 @@ unsigned short lookup_swap_cgroup_id(swp_entry_t ent);
 unsigned short swap_cgroup_record(swp_entry_t ent, unsigned short id, unsigned int nr_ents);
 unsigned short swap_cgroup_cmpxchg(swp_entry_t ent, unsigned short old, unsigned short new);
 #define CLEAR(entry, nr)	swap_cgroup_record(entry, 0, nr)
-#else
+#elif defined(CALLER_MINIMAL)
 void swap_cgroup_record(swp_entry_t ent, unsigned short id, unsigned int nr_ents);
 unsigned short swap_cgroup_clear(swp_entry_t ent, unsigned int nr_ents);
-unsigned int swap_cgroup_batch(swp_entry_t ent, unsigned int max_nr);
-bool swap_cgroup_replace(swp_entry_t ent, unsigned short old, unsigned short new);
 #define CLEAR(entry, nr)	swap_cgroup_clear(entry, nr)
+#else
+unsigned short swap_cgroup_record(swp_entry_t ent, unsigned short id, unsigned int nr_ents);
+unsigned int swap_cgroup_clear(swp_entry_t ent, unsigned int nr_ents, unsigned short *id);
+#define CLEAR(entry, nr) ({						\
+	unsigned short id_cleared;					\
+	swap_cgroup_clear(entry, nr, &id_cleared);			\
+	id_cleared;							\
+})
 #endif
 
 static unsigned long pass(const struct walk *walk)
@@ -79,10 +85,18 @@ static bool replace(swp_entry_t entry, unsigned short old, unsigned short new)
 {
 	return swap_cgroup_cmpxchg(entry, old, new) == old;
 }
+#elif !defined(CALLER_MINIMAL)
+/* As swap_move_memcg_id() does under the cluster lock. */
+static bool replace(swp_entry_t entry, unsigned short old, unsigned short new)
+{
+	if (lookup_swap_cgroup_id(entry) != old)
+		return false;
+	swap_cgroup_record(entry, new, 1);
+	return true;
+}
 #endif
 
-#if defined(CALLER_STOCK) || defined(CALLER_MINIMAL)
-/* What swap_cgroup_batch() does, by lookups. */
+/* The length of the run of equal ids. */
 static unsigned int batch(swp_entry_t entry, unsigned int max_nr)
 {
 	unsigned short id = lookup_swap_cgroup_id(entry);
@@ -95,7 +109,6 @@ static unsigned int batch(swp_entry_t entry, unsigned int max_nr)
 	}
 	return nr;
 }
-#endif
 
 extern const struct impl NAMED(impl);
 const struct impl NAMED(impl) = {
@@ -107,13 +120,8 @@ const struct impl NAMED(impl) = {
 	.record		= record,
 	.clear		= clear,
 	.lookup		= lookup_swap_cgroup_id,
-#if defined(CALLER_STOCK)
 	.batch		= batch,
+#ifndef CALLER_MINIMAL
 	.replace	= replace,
-#elif defined(CALLER_MINIMAL)
-	.batch		= batch,
-#else
-	.batch		= swap_cgroup_batch,
-	.replace	= swap_cgroup_replace,
 #endif
 };

@@ -13,8 +13,6 @@
 
 #define swap_cgroup_record	NAMED(swap_cgroup_record)
 #define swap_cgroup_clear	NAMED(swap_cgroup_clear)
-#define swap_cgroup_batch	NAMED(swap_cgroup_batch)
-#define swap_cgroup_replace	NAMED(swap_cgroup_replace)
 #define swap_cgroup_cmpxchg	NAMED(swap_cgroup_cmpxchg)
 #define lookup_swap_cgroup_id	NAMED(lookup_swap_cgroup_id)
 #define swap_cgroup_swapon	NAMED(swap_cgroup_swapon)

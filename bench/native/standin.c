@@ -145,15 +145,21 @@ void standin_exclusive_writer(const void *record)
  */
 static pthread_rwlock_t rcu = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
 
+#ifdef CONFIG_DEBUG_VM
+static __thread int rcu_depth;
+
 void rcu_read_lock(void)
 {
-	pthread_rwlock_rdlock(&rcu);
+	if (!rcu_depth++)
+		pthread_rwlock_rdlock(&rcu);
 }
 
 void rcu_read_unlock(void)
 {
-	pthread_rwlock_unlock(&rcu);
+	if (!--rcu_depth)
+		pthread_rwlock_unlock(&rcu);
 }
+#endif
 
 void synchronize_rcu(void)
 {

@@ -69,7 +69,14 @@ static inline void standin_store16(uint16_t *p, uint16_t value)
 #define WRITE_ONCE(x, value)	__atomic_store_n(&(x), value, __ATOMIC_RELAXED)
 #endif
 
-#define smp_store_release(p, value) __atomic_store_n(p, value, __ATOMIC_RELEASE)
+/* Pointers that RCU protects. */
+#define __rcu
+#define rcu_dereference(p)		READ_ONCE(p)
+#define rcu_dereference_protected(p, c)	((void)(c), __atomic_load_n(&(p), __ATOMIC_RELAXED))
+#define rcu_assign_pointer(p, value)	__atomic_store_n(&(p), value, __ATOMIC_RELEASE)
+#define rcu_replace_pointer(p, value, c) \
+	((void)(c), __atomic_exchange_n(&(p), value, __ATOMIC_ACQ_REL))
+#define lockdep_is_held(lock)		((void)(lock), 1)
 
 #ifdef STANDIN_SHADOW
 void standin_exclusive_writer(const void *record);
