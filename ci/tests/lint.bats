@@ -127,16 +127,6 @@ scripts()
 	is "" "$output"
 }
 
-@test "no file is over 400 lines" {
-	cd "$top"
-	local f n
-	# but the licence, patches and saved logs, which nobody reads from end to end
-	for f in $(written); do
-		n=$(wc -l < "$f")
-		[ "$n" -le 400 ] || { echo "$f: $n lines"; return 1; }
-	done
-}
-
 @test "nothing knows the machine or the place that it was written at" {
 	cd "$top"
 	# the brackets keep the pattern from finding itself
