@@ -31,7 +31,7 @@ unnamed()
 	sed '1,/^Subject: /{/^Subject: /!d}; /^Signed-off-by: /d' "$1"
 }
 
-map_functions="swap_cgroup_record swap_cgroup_clear lookup_swap_cgroup_id"
+map_functions="swap_cgroup_record swap_cgroup_clear lookup_swap_cgroup_id __lookup_swap_cgroup"
 
 @test "record, clear and lookup take no lock and no atomic" {
 	# shellcheck disable=SC2086
@@ -59,9 +59,10 @@ map_functions="swap_cgroup_record swap_cgroup_clear lookup_swap_cgroup_id"
 	locks=$(grep -E 'lock_|_lock|LOCK|mutex|atomic|xchg|smp_|rcu_|_rcu|refcount_' <<< "$added" |
 		grep -vE ': [[:space:]]*(\*|/\*)|lockdep_assert|unlock_cluster')
 	echo "$locks"
-	# charge moving's, and RCU around lookups, in swapon and in swapoff
+	# charge moving's, RCU in lookup, swapon and swapoff, and swapon's mutex,
+	# which is taken later than before
 	grep -q 'swapfile.c: .*ci = lock_cluster_or_swap_info(si, offset);' <<< "$locks"
-	[ "$(grep -vcE 'swap_cgroup.c: .*rcu_(read_(un)?lock|dereference|dereference_protected|assign_pointer|replace_pointer)\(|swap_cgroup.c: .*(synchronize_rcu\(\)|lockdep_is_held)|memcontrol.c: .*rcu_read_(un)?lock\(\)|swap_cgroup.c: .*__rcu' <<< "$locks")" = 1 ]
+	[ "$(grep -vcE 'swap_cgroup.c: .*(rcu|mutex_lock\(&swap_cgroup_mutex\)|lockdep_is_held)' <<< "$locks")" = 1 ]
 }
 
 @test "swap_cgroup_cmpxchg is nowhere in the patched tree" {
