@@ -181,8 +181,8 @@ micro: $(microdir)/bin/time ## time the map alone on this machine, before and af
 	@ci/micro.sh $(microdir)
 
 .PHONY: testpatch
-testpatch: tree ## write the series' test patch from selftests/mm
-	@$(call in-state,before,ci/testpatch.sh $(tree) $(series) $(dir $(lastword $(patches))))
+testpatch: tree ## write the series' test patches from selftests/cgroup
+	@$(call in-state,before,ci/testpatch.sh $(tree) patches/$(BASE)/swap-cgroup)
 
 .PHONY: clean
 clean: ## remove the build folder
@@ -260,7 +260,7 @@ $(kernel)/after/image: $(kernel)/obj/.config $(series) $(patches)
 	@$(call in-state,after,ci/build.sh $(tree) $(kernel)/obj $(@D) $(image) $(JOBS))
 
 # The tests come with the series; the same programs run on both kernels.
-$(work)/kselftest/log: $(work)/tree.stamp $(series) $(patches) selftests/plan $(wildcard selftests/guest/programs/*)
+$(work)/kselftest/log: $(work)/tree.stamp $(series) $(patches) selftests/plan $(wildcard selftests/guest/programs/* selftests/stress/*)
 	@$(call in-state,after,ci/selftests.sh $(tree) $(work)/headers $(@D) $(JOBS))
 
 $(work)/initramfs.cpio: $(work)/kselftest/log selftests/guest/init selftests/guest/run-tests

@@ -3,7 +3,7 @@
 #
 # bisect.sh WORK TREE SERIES VARIANT ACCEL-FILE SMP MEM JOBS: put the patches in
 # one by one; each time the kernel must build without a new warning, boot, and
-# pass the mm tests on cgroup v2, on v1, and with memory cgroups disabled.
+# pass this project's tests on cgroup v2, on v1, and with memory cgroups disabled.
 #
 # WORK     build folder of the base; gets bisect/N/ (the runs)
 # VARIANT  the kernel's configuration
@@ -19,11 +19,11 @@ work=$1 tree=$2 series=$3 variant=$4 accel=$5 smp=$6 mem=$7 jobs=$8
 obj=$work/$variant/obj out=$work/bisect
 mapfile -t patches < <(sed 's/[ \t]*#.*//; /^$/d' "$series")
 
-# tests N: the mm tests that have to pass with N patches
+# tests N: the tests that have to pass with N patches
 tests()
 {
 	awk -v n="$1" -v all="${#patches[@]}" '
-		$1 !~ /^mm:/                    { next }
+		$1 !~ /^(cgroup:test_swap|stress:)/ { next }
 		/after-only/ && n < all         { next }
 		{ print $1 }
 	' "$top/selftests/plan" | paste -sd' '

@@ -40,7 +40,7 @@ Where to look
   bench/native/          the tree's own mm/swap_cgroup.c in a program of the host
   selftests/plan         the tests that must report
   series/, patches/      the patches and their order
-  selftests/mm/          the kselftests that the series brings
+  selftests/cgroup/      the kselftests that the series brings
   build/runs/            a folder a run, in it the report and a folder a boot:
                          command, config, console, KTAP, verdict
 TEXT

@@ -9,8 +9,10 @@
 # OUT      gets run_kselftest.sh, kselftest/, kselftest-list.txt, a folder a
 #          collection, and log
 #
-# The collection `guest` is this project's own: scripts that make the guest
-# fail on purpose, to prove that the verdict sees it.
+# Two collections are this project's own: `guest`, scripts that make the guest
+# fail on purpose, to prove that the verdict sees it; and `stress`, programs of
+# selftests/stress that are not for the tree but use its helpers. Fails, too, when
+# a program of the plan is not in the list that kselftest's install makes.
 . "$(dirname "$0")/lib.sh"
 
 [ $# = 4 ] || usage_die "usage: selftests.sh TREE HEADERS OUT JOBS"
@@ -35,6 +37,20 @@ for collection in $(printf '%s\n' "$plan" | cut -d: -f1 | sort -u); do
 		cp "$top"/selftests/guest/programs/* "$new/$collection"
 		continue
 	fi
+	if [ "$collection" = stress ]; then
+		for program in $(printf '%s\n' "$plan" | sed -n 's/^stress://p'); do
+			cc -O2 -Wall -Werror -pthread -I "$src/cgroup" -isystem "$headers/usr/include" -o "$new/stress/$program" \
+				"$top/selftests/stress/$program.c" "$src/cgroup/swap_util.c" "$src/cgroup/cgroup_util.c" >> "$log" 2>&1 || {
+				tail -n 5 "$log" >&2
+				die "selftests/stress/$program.c does not build"
+			}
+		done
+		continue
+	fi
+	listed=$(make -s -C "$src/$collection" COLLECTION="$collection" OUTPUT="$new/$collection" emit_tests 2>> "$log")
+	for program in $(printf '%s\n' "$plan" | grep "^$collection:"); do
+		grep -qx "$program" <<< "$listed" || die "kselftest's install does not list $program, which is in selftests/plan"
+	done
 	targets=$(printf '%s\n' "$plan" | sed -n "s|^$collection:|$new/$collection/|p")
 	# shellcheck disable=SC2086 # one word a program
 	make -C "$src/$collection" "-j$jobs" OUTPUT="$new/$collection" \

@@ -1,49 +1,101 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# testpatch.sh TREE SERIES OUT: write the series' test patch from selftests/mm,
-# which is the truth that it is made from.
+# testpatch.sh TREE TOPIC [OUT]: write the test patches of a topic from
+# selftests/cgroup, which is the truth that they are made from.
 #
-# TREE    an unpacked kernel tree, before the series (its files are only read)
-# SERIES  a file in series/; the patch takes the number of its place there, or
-#         the next one
-# OUT     folder for the patch; its path is printed
+# TREE   an unpacked kernel tree, before the series (its files are only read)
+# TOPIC  the topic's folder, patches/BASE/NAME: the test patches are numbered after
+#        its others, and one that is there already keeps its date
+# OUT    folder for the patches; without it they take the place of the topic's, also
+#        in series/BASE
 #
-# The C files go to tools/testing/selftests/mm as they are; hooks.diff hooks
-# them into the files that stand there; commit-message is the message. git
-# writes the patch, with the configured identity and its sign-off. The date of
-# an existing patch is kept. Fails when hooks.diff does not apply.
+# The first patch brings the helpers, each further one a program, test_*.c. Its
+# message is the comment at the head of the file. git writes the patches, with
+# the configured identity and its sign-off. Prints their names, in order.
 . "$(dirname "$0")/lib.sh"
 
-[ $# = 3 ] || usage_die "usage: testpatch.sh TREE SERIES OUT"
-tree=$(realpath "$1") series=$(realpath "$2") out=$(realpath "$3")
-from=$top/selftests/mm to=tools/testing/selftests/mm
+[ $# = 2 ] || [ $# = 3 ] || usage_die "usage: testpatch.sh TREE TOPIC [OUT]"
+tree=$(realpath "$1") topic=$(realpath "$2") out=${3:+$(realpath "$3")}
+from=$top/selftests/cgroup to=tools/testing/selftests/cgroup
+number=$(find "$topic" -name '*.patch' ! -name '*-selftests-cgroup-*' | wc -l)
 
-old=$(grep -E '/[0-9]+-selftests-mm-[^/]*\.patch$' "$series" | head -n 1 || true)
-if [ -n "$old" ]; then
-	number=$(basename "$old")
-	number=$((10#${number%%-*}))
-	GIT_AUTHOR_DATE=$(sed -n 's/^Date: //p' "$top/patches/$old" | head -n 1)
-	export GIT_AUTHOR_DATE
-else
-	number=$(($(grep -cE '\.patch$' "$series" || true) + 1))
-fi
+# insert FILE PREFIX LINE: put LINE in its place among the sorted lines of FILE
+# that begin with PREFIX.
+insert()
+{
+	LC_ALL=C awk -v prefix="$2" -v line="$3" '
+		index($0, prefix) == 1 { if ($0 > line && !done++) print line; seen = 1 }
+		index($0, prefix) != 1 && seen && !done++ { print line }
+		{ print }
+		END { if (!done) print line }
+	' "$1" > "$1.new"
+	mv "$1.new" "$1"
+}
+
+# mail SUBJECT FILE...: a patch with these files
+mail()
+{
+	local subject=$1 old
+	shift
+	cp "${@/#/$from/}" "$to"
+	git add -f -A
+	number=$((number + 1))
+	old=$(grep -lxF "Subject: [PATCH] selftests/cgroup: $subject" "$topic"/*-selftests-cgroup-*.patch 2> /dev/null |
+		head -n 1 || true)
+	GIT_AUTHOR_DATE=${old:+$(sed -n 's/^Date: //p' "$old" | head -n 1)}
+	export GIT_AUTHOR_DATE=${GIT_AUTHOR_DATE:-$(date -R)}
+	{
+		printf 'selftests/cgroup: %s\n\n' "$subject"
+		sed -n '\|^/\*$|,\|^ \*/$| { \|^ \*/$|q; s/^ \* \{0,1\}//p }' "$from/$1" | fmt -w 74
+	} | git commit -qsF -
+	basename "$(git format-patch -1 --start-number "$number" -N --zero-commit --no-signature -o "$work/out")"
+}
 
 work=$(mktemp -d)
 on_exit rm -rf "$work"
-cd "$work"
+mkdir "$work/git" "$work/out"
+cd "$work/git"
 git init -q
-sed -n 's|^--- a/||p' "$from/hooks.diff" | while IFS= read -r f; do
-	mkdir -p "$(dirname "$f")"
-	cp -p "$tree/$f" "$f"
-done
+mkdir -p "$to"
+cp "$tree/$to"/{Makefile,.gitignore,config} "$to"
 # .gitignore of the selftests ignores all but sources: it is not for us here.
 git add -f -A
 git commit -qm base
-git apply --index "$from/hooks.diff" || die "selftests/mm/hooks.diff does not apply to $tree"
-cp "$from"/*.[ch] "$to"
-git add -f "$to"
-git commit -qsF "$from/commit-message"
-git format-patch -q -1 --start-number "$number" -N --zero-commit --no-signature -o "$out" |
-	cat
-find "$out" -maxdepth 1 -name "$(printf %04d "$number")-*.patch"
+
+# shellcheck disable=SC2016 # make's variable
+sed -i 's/^CFLAGS += -Wall -pthread$/& $(KHDR_INCLUDES)/' "$to/Makefile"
+insert "$to/Makefile" LOCAL_HDRS "LOCAL_HDRS += \$(selfdir)/cgroup/swap_util.h"
+for option in BLK_DEV HIBERNATION HIBERNATION_SNAPSHOT_DEV MEMCG_V1 PROC_PAGE_MONITOR SWAP \
+	TRANSPARENT_HUGEPAGE USERFAULTFD ZRAM; do
+	insert "$to/config" CONFIG_ "CONFIG_$option=y"
+done
+mail "add helpers for tests of swap accounting" swap_util.h swap_util.c
+
+for program in "$from"/test_*.c; do
+	program=$(basename "$program" .c) helpers=swap_util.c
+	# What only the tests of cgroup v1 need.
+	[[ $program != test_swap_v1* ]] || helpers="swap_util.c swap_v1.c"
+	insert "$to/.gitignore" test_ "$program"
+	insert "$to/Makefile" "TEST_GEN_PROGS +=" "TEST_GEN_PROGS += $program"
+	insert "$to/Makefile" "\$(OUTPUT)/test_" "\$(OUTPUT)/$program: cgroup_util.c $helpers"
+	files=("$program.c")
+	[ -e "$to/swap_v1.c" ] || [ "$helpers" = swap_util.c ] || files+=(swap_v1.c)
+	mail "add $program" "${files[@]}"
+done
+
+if [ -n "$out" ]; then
+	cp "$work"/out/* "$out"
+	exit 0
+fi
+base=$(basename "$(dirname "$topic")") name=$(basename "$topic")
+rm -f "$topic"/*-selftests-cgroup-*.patch
+cp "$work"/out/* "$topic"
+# Their lines go behind the topic's last one.
+awk -v topic="$base/$name/" -v new="$(cd "$work/out" && printf "$base/$name/%s\\n" ./*.patch | sed 's|/\./|/|')" '
+	index($0, topic) == 1 && /-selftests-cgroup-/ { next }
+	{ line[++n] = $0 }
+	index($0, topic) == 1 { last = n }
+	END { for (i = 1; i <= n; i++) { print line[i]; if (i == last) print new } }
+' "$top/series/$base" > "$work/series"
+cat "$work/series" > "$top/series/$base"

@@ -223,7 +223,7 @@ known()
 		done
 		key=$(sed -n 's/^With: //p' "$f")
 		[ -z "$key" ] || [ -f "selftests/mutants/delays/$key" ] || { echo "$f: $key"; return 1; }
-		key=$(sed -n 's/^Program: //p; s/^Caught-by: \(mm:[a-z0-9_]*\).*/\1/p' "$f" | head -n 1)
+		key=$(sed -n 's/^Program: //p; s/^Caught-by: \([a-z]*:[a-z0-9_]*\).*/\1/p' "$f" | head -n 1)
 		awk -v p="$key" -v c="$(sed -n 's/^Cgroup: //p' "$f")" '$1 == p && $2 == c { n++ } END { exit !n }' selftests/plan ||
 			{ echo "$f: $key is not in the plan for it"; return 1; }
 	done
@@ -233,7 +233,7 @@ known()
 		grep -q "^${test%% *}[[:space:]]" selftests/plan || { echo "$test is not in the plan"; return 1; }
 	done < <(grep -v '^#' selftests/known-failures)
 	# what runs after the series only is known to fail before
-	for key in $(awk '/^mm:.*after-only/ { print $1 }' selftests/plan); do
+	for key in $(awk '/^[a-z]*:.*after-only/ { print $1 }' selftests/plan); do
 		grep -qP "\t$key( [^\t]*)?\t" selftests/known-failures || { echo "$key"; return 1; }
 	done
 }

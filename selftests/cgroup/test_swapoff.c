@@ -352,7 +352,6 @@ static void full(struct __test_metadata *_metadata, FIXTURE_DATA(swapoff) *self,
 	for (i = 0; i < 2; i++) {
 		area[i] = swap_area_add(NR_PAGES + 1, !in_turn && !i, in_turn ? 0 : i);
 		ASSERT_GE(area[i], 0);
-		user[i] = memcg_user(self->cgroup[i]);
 	}
 	for (i = 0; i < 2 * NR_PAGES / step; i++)
 		ASSERT_LE(0, worker_call(&w[i % 2], op_pageout, i / 2 * step, step));
@@ -369,6 +368,9 @@ static void full(struct __test_metadata *_metadata, FIXTURE_DATA(swapoff) *self,
 	ksft_print_msg("%ld of %ld offsets are used by both cgroups\n", same, NR_PAGES);
 	ASSERT_LE(NR_PAGES / 2, same);
 	EXPECT_EQ(0, check_workers(self->cgroup, w, 2));
+
+	for (i = 0; i < 2; i++)
+		user[i] = memcg_user(self->cgroup[i]) + NR_PAGES;
 
 	/* free slots of the first one, take an area away: the rest stays as it is */
 	ASSERT_EQ(0, worker_call(&w[0], op_dontneed, 33, unmapped));
