@@ -222,6 +222,12 @@ known: $(work)/initramfs.cpio accel ## what is known to fail on BASE must fail t
 	@flock $(work)/lock ci/known.sh $(BASE) $(work) $(tree) $(series) $(kernel)/accel-$(ACCEL) $(SMP) $(MEM) $(JOBS) \
 		> $(SESSION)/known.tap || $(call show-failed,$(SESSION)/known.tap)
 
+.PHONY: devmem
+devmem: $(work)/initramfs.cpio accel ## exit with an overwritten page table entry, before and after
+	+@$(MAKE) --no-print-directory build VARIANT=devmem STATE=before
+	+@$(MAKE) --no-print-directory build VARIANT=devmem STATE=after
+	@ci/devmem.sh $(work) $(kernel)/accel-$(ACCEL) $(SMP) $(MEM)
+
 .PHONY: micro-test
 micro-test: $(micro) ## the map alone under the sanitizers, with real threads
 	@mkdir -p $(SESSION)

@@ -50,7 +50,6 @@ static pid_t program;
 /* when the test began */
 static long dying, complaints;
 
-#define fail(...)	(ksft_print_msg(__VA_ARGS__), -1)
 #define area_path(area)	str("/dev/zram%d", area)
 #define pmd_size()	read_number(THP "hpage_pmd_size")
 #define skip(...)	(ksft_print_header(), ksft_exit_skip(__VA_ARGS__))
@@ -730,6 +729,15 @@ int worker_pageout(struct worker *w, long nr)
 	return !n ? 0 : fail("%ld of %ld pages are not swapped out\n", n, nr);
 }
 
+int workers_pageout(struct worker *w, int nr, long pages)
+{
+	int i, ret = 0;
+
+	for (i = 0; i < nr && !ret; i++)
+		ret = w[i].pid ? worker_pageout(&w[i], pages) : 0;
+	return ret;
+}
+
 int check_workers(char **cgroup, struct worker *w, int nr)
 {
 	int i, ret = check_slots(0);
@@ -928,72 +936,4 @@ long op_ranges(struct worker *w, long n, long b)
 	}
 	free(off);
 	return ranges;
-}
-
-/* tmpfs */
-
-static struct worker shm;		/* only the memory */
-static int shm_fd;
-
-int shm_init(long nr)
-{
-	const char *setting = THP "shmem_enabled";
-
-	/* the tests depend on which pages are neighbours in swap */
-	if (!access(setting, W_OK) && setting_write(setting, "never"))
-		return -EIO;
-	shm_fd = memfd_create(NAME, MFD_CLOEXEC);
-	if (shm_fd < 0 || ftruncate(shm_fd, nr * psize()))
-		return -errno;
-	shm.mem = mmap(NULL, nr * psize(), PROT_READ | PROT_WRITE, MAP_SHARED, shm_fd, 0);
-	shm.gen = shared_alloc(nr * sizeof(*shm.gen));
-	shm.nr = nr;
-	return shm.mem != MAP_FAILED && shm.gen ? 0 : -ENOMEM;
-}
-
-void shm_exit(void)
-{
-	munmap(shm.mem, shm.nr * psize());
-	munmap(shm.gen, shm.nr * sizeof(*shm.gen));
-	close(shm_fd);
-}
-
-long op_shm_attach(struct worker *w, long a, long b)
-{
-	w->mem = shm.mem;
-	w->gen = shm.gen;
-	w->nr = shm.nr;
-	w->pid = 1;			/* the same contents, whoever writes */
-	return 0;
-}
-
-long op_shm_detach(struct worker *w, long a, long b)
-{
-	return advise(w, 0, w->nr, MADV_DONTNEED);
-}
-
-long op_shm_truncate(struct worker *w, long nr, long b)
-{
-	memset(w->gen + nr, 0, (w->nr - nr) * sizeof(*w->gen));
-	return ftruncate(shm_fd, nr * psize()) ? -errno : 0;
-}
-
-long op_shm_out(struct worker *w, long first, long nr)
-{
-	unsigned char *in = malloc(nr);
-	long i, out = 0;
-
-	if (!in || mincore(w->mem + first * psize(), nr * psize(), in))
-		out = -EIO;
-	for (i = 0; out >= 0 && i < nr; i++)
-		out += !(in[i] & 1);
-	free(in);
-	return out;
-}
-
-long op_shm_pageout(struct worker *w, long first, long nr)
-{
-	/* others have written the pages, on other CPUs */
-	lru_drain();
-	return advise(w, first, nr, MADV_PAGEOUT) ?: op_shm_out(w, first, nr);
 }

@@ -18,10 +18,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../kselftest.h"
 #include "cgroup_util.h"
 
 #define READ_ONCE(x)		__atomic_load_n(&(x), __ATOMIC_RELAXED)
 #define WRITE_ONCE(x, val)	__atomic_store_n(&(x), val, __ATOMIC_RELAXED)
+
+/* Say what is wrong; nonzero. */
+#define fail(...)	(ksft_print_msg(__VA_ARGS__), -1)
 
 /* Tests may run in an emulator: generous, but every wait has an end. */
 #define TEST_SECONDS	300
@@ -150,6 +154,7 @@ void workers_kill(struct worker *w, int nr);
 int workers_start(struct worker *w, char **cgroup, int nr, long pages, int advice);
 /* Swap out all of the first @nr pages that were written; one may be busy for a while. */
 int worker_pageout(struct worker *w, long nr);
+int workers_pageout(struct worker *w, int nr, long pages);
 /* check_slots(0), and each cgroup is charged for what its worker has in swap. */
 int check_workers(char **cgroup, struct worker *w, int nr);
 
@@ -183,21 +188,6 @@ long folio_stat(int kb, const char *stat);
 /* Folios of @n pages that lie in swap as an aligned range. */
 long op_ranges(struct worker *w, long n, long b);
 
-/*
- * A shared mapping of tmpfs, whose pages stay when their writer has gone.
- * Workers that are started after shm_init() attach to it: it is their memory
- * then, and verifies whoever wrote it. pagemap does not show its swap entries.
- */
-int shm_init(long nr);
-void shm_exit(void);
-long op_shm_attach(struct worker *w, long a, long b);
-/* Unmap all: MADV_PAGEOUT spares pages that two processes have mapped. */
-long op_shm_detach(struct worker *w, long a, long b);
-long op_shm_truncate(struct worker *w, long nr, long b);
-/* Pages of the range that are not in memory, after MADV_PAGEOUT or as it is. */
-long op_shm_pageout(struct worker *w, long first, long nr);
-long op_shm_out(struct worker *w, long first, long nr);
-
 #define psize()		sysconf(_SC_PAGESIZE)
 #define online_cpus()	((int)sysconf(_SC_NPROCESSORS_ONLN))
 /* Memory that the test and its workers share, charged to no cgroup of them. */
@@ -212,7 +202,6 @@ int cpu_pin(int n);
  * caller's cgroup.
  */
 void lru_drain(void);
-#define memcg_drain()	lru_drain()
 
 void __worker_send(struct worker *w, worker_fn fn, const long *arg);
 long __workers_call(struct worker *w, int nr, worker_fn fn, const long *arg);

@@ -14,8 +14,6 @@
 #define NR_LAST		64		/* pages that are swapped out at the end */
 #define NR_CHILDREN	3
 
-#define fail(...)	(ksft_print_msg(__VA_ARGS__), -1)
-
 void v1_test_init(void)
 {
 	swap_test_init(MEMCG_V1);
@@ -38,7 +36,7 @@ int v1_setup(struct v1_cgroups *v, long nr_slots, long swapped)
 	v->swapped = swapped;
 	return workers_start(v->worker, v->cgroup, 2, IN_MEMORY + swapped, MADV_NOHUGEPAGE) ?:
 	       workers_call(v->worker, 2, op_fill, 1) ?:
-	       worker_pageout(&v->worker[0], swapped) ?: worker_pageout(&v->worker[1], swapped);
+	       workers_pageout(v->worker, 2, swapped);
 }
 
 int v1_undo(struct v1_cgroups *v)

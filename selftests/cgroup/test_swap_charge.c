@@ -19,7 +19,6 @@
 #define _GNU_SOURCE
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -43,24 +42,19 @@ static int check_end(int area, char **cgroup, int nr_cgroups, struct worker *w, 
 #define NR_PAGES	1024
 #define ROUNDS		3
 
-static struct shared {
-	bool stop;
-	long out[MAX_WORKERS];		/* pages that a worker has swapped out */
-} *shared;
-
-/* Fill, swap out, read back and verify, @rounds times or until told to stop. */
-static long op_swap(struct worker *w, long me, long rounds)
+/* Fill, swap out, read back and verify, @rounds times; the pages swapped out. */
+static long op_swap(struct worker *w, long rounds, long b)
 {
-	long i, n, step, gen;
+	long i, n, step, gen, out = 0;
 
-	for (gen = 1; gen <= rounds && !READ_ONCE(shared->stop); gen++) {
+	for (gen = 1; gen <= rounds; gen++) {
 		op_fill(w, gen, 0);
 		/* ranges of many lengths, odd starts and ends */
 		for (i = 0, step = gen % 61 + 1; i + step <= w->nr; i += step, step = 1 + i % 61) {
 			n = op_pageout(w, i, step);
 			if (n < 0)
 				return n;
-			shared->out[me] += n;
+			out += n;
 		}
 		/* slots are freed here and there, one or some at a time */
 		for (i = 0; i < w->nr; i++)
@@ -72,7 +66,7 @@ static long op_swap(struct worker *w, long me, long rounds)
 		if (op_verify(w, 0, 0))
 			return -EIO;
 	}
-	return 0;
+	return out;
 }
 
 FIXTURE(pages)
@@ -86,8 +80,6 @@ FIXTURE_SETUP(pages)
 {
 	self->nr = cpus_between(4, MAX_WORKERS);
 	ASSERT_EQ(0, swap_test_begin());
-	shared = shared_alloc(sizeof(*shared));
-	ASSERT_NE(NULL, shared);
 	/* never half full: the kernel would empty the swap cache */
 	self->area = swap_area_add(4 * self->nr * NR_PAGES, false, 0);
 	ASSERT_LE(0, self->area);
@@ -103,51 +95,18 @@ FIXTURE_TEARDOWN(pages)
 
 static int check_pages(FIXTURE_DATA(pages) *self)
 {
-	int i;
-
-	for (i = 0; i < self->nr; i++)
-		if (self->worker[i].pid && worker_pageout(&self->worker[i], NR_PAGES))
-			return -1;
-	return check_workers(self->cgroup, self->worker, self->nr) ?:
+	return workers_pageout(self->worker, self->nr, NR_PAGES) ?:
+	       check_workers(self->cgroup, self->worker, self->nr) ?:
 	       check_end(self->area, self->cgroup, self->nr, self->worker, self->nr);
 }
 
 TEST_F_TIMEOUT(pages, swapped_by_all_cpus, TEST_SECONDS)
 {
-	long out = 0;
-	int i;
+	long out = workers_call(self->worker, self->nr, op_swap, ROUNDS);
 
-	for (i = 0; i < self->nr; i++)
-		worker_send(&self->worker[i], op_swap, i, ROUNDS);
-	for (i = 0; i < self->nr; i++) {
-		ASSERT_EQ(0, worker_wait(&self->worker[i]));
-		out += shared->out[i];
-	}
-	EXPECT_EQ(0, check_pages(self));
 	ksft_print_msg("pages swapped out: %ld\n", out);
 	/* some are busy when they are to be swapped out */
 	EXPECT_LE(self->nr * NR_PAGES * ROUNDS / 2, out);
-}
-
-TEST_F_TIMEOUT(pages, freed_by_exit_while_others_swap, TEST_SECONDS)
-{
-	struct worker *w = self->worker;
-	long before;
-	int i;
-
-	for (i = 1; i < self->nr; i += 2)
-		worker_send(&w[i], op_swap, i, LONG_MAX);
-	for (i = 0; i < self->nr; i += 2) {
-		ASSERT_EQ(0, worker_call(&w[i], op_fill, 1));
-		ASSERT_EQ(0, worker_pageout(&w[i], NR_PAGES));
-		before = READ_ONCE(shared->out[1]);
-		worker_kill(&w[i]);
-		/* the others swap until they are told to stop */
-		ASSERT_TRUE(wait_until(READ_ONCE(shared->out[1]) > before));
-	}
-	WRITE_ONCE(shared->stop, true);
-	for (i = 1; i < self->nr; i += 2)
-		ASSERT_EQ(0, worker_wait(&w[i]));
 	EXPECT_EQ(0, check_pages(self));
 }
 
@@ -158,8 +117,7 @@ TEST_F_TIMEOUT(pages, read_ahead, TEST_SECONDS)
 	int i;
 
 	ASSERT_EQ(0, workers_call(w, self->nr, op_fill, 1));
-	for (i = 0; i < self->nr; i++)
-		ASSERT_EQ(0, worker_pageout(&w[i], NR_PAGES));
+	ASSERT_EQ(0, workers_pageout(w, self->nr, NR_PAGES));
 	ASSERT_EQ(0, workers_call(w, self->nr, op_willneed, 0, NR_PAGES / 2));
 	for (i = 0; i < self->nr; i++)
 		EXPECT_EQ(0, check_stat(self->cgroup[i], "swapcached", NR_PAGES / 2));
@@ -179,9 +137,9 @@ TEST_F_TIMEOUT(pages, read_ahead, TEST_SECONDS)
  * in the order of its addresses. Entries that are neighbours, both in the page
  * table and in the swap area, are freed in one batch, which must end where the
  * cgroup changes. A batch that goes on in the next cluster of slots is freed
- * slot by slot, and so is one whose pages were read in part. In two variants an
- * id or an offset that is cut off is another one's: there are more cgroups than
- * fit into 8 bits, or used slots whose offsets have the same low 16 bits.
+ * slot by slot. In two variants an id or an offset that is cut off is another
+ * one's: there are more cgroups than fit into 8 bits, or used slots whose
+ * offsets have the same low 16 bits.
  */
 
 #define MIX_PAGES	4096
@@ -235,17 +193,6 @@ static long op_look(struct worker *w, long a, long b)
 			mix->in.across++;
 	}
 	return 0;
-}
-
-/* Free or read one page of @step, in every other stretch of 64. */
-static long op_single(struct worker *w, long step, long free)
-{
-	long i, ret = 0;
-
-	for (i = 4; i < w->nr && !ret; i += step)
-		if (i / 64 % 2)
-			ret = free ? op_dontneed(w, i, 1) : op_verify(w, i, 1);
-	return ret;
 }
 
 FIXTURE(mixed)
@@ -324,11 +271,9 @@ static int check_mixed(FIXTURE_DATA(mixed) *self)
 		return -1;
 	for (i = 0; i < self->nr; i++) {
 		charged = memcg_swap(self->cgroup[i]);
-		if (charged == mix->in.own[i])
-			continue;
-		ksft_print_msg("cgroup %d: %ld swap slots are charged, it has %ld\n", i,
-			       charged, mix->in.own[i]);
-		ret = -1;
+		if (charged != mix->in.own[i])
+			ret = fail("cgroup %d: %ld swap slots are charged, it has %ld\n", i,
+				   charged, mix->in.own[i]);
 	}
 	return ret;
 }
@@ -347,28 +292,6 @@ TEST_F_TIMEOUT(mixed, exit, TEST_SECONDS)
 	EXPECT_LE(self->blocks / 2, in.mixed);
 	EXPECT_LE(variant->across, in.across);
 	EXPECT_LE(variant->slots / (1 << 16), in.aliases);
-}
-
-static int step(FIXTURE_DATA(mixed) *self, worker_fn fn, long a, long b)
-{
-	return worker_call(&self->worker, fn, a, b) ?: check_mixed(self);
-}
-
-/* What is read comes out of the batch; swapped out again, it lies elsewhere. */
-TEST_F_TIMEOUT(mixed, exit_after_reading, TEST_SECONDS)
-{
-	struct worker *w = &self->worker;
-	long mixed;
-
-	EXPECT_EQ(0, step(self, op_single, 9, true));
-	EXPECT_EQ(0, step(self, op_single, 5, false));
-	ASSERT_EQ(0, worker_pageout(w, MIX_PAGES));
-	EXPECT_EQ(0, step(self, op_single, 7, false));
-	mixed = mix->in.mixed;
-	worker_kill(w);
-	EXPECT_EQ(0, check_mixed(self));
-	EXPECT_EQ(0, check_end(self->area, self->cgroup, self->nr, w, 1));
-	EXPECT_LE(self->blocks / 4, mixed);
 }
 
 /*

@@ -156,8 +156,7 @@ static void memsw(struct __test_metadata *_metadata, FIXTURE_DATA(limit) *self, 
 	int i, n, nr = limited == ABOVE ? 2 : 1;
 	const long half = NR_PAGES / 2;
 
-	for (i = 0; i < nr; i++)
-		ASSERT_EQ(0, worker_pageout(&w[i], NR_PAGES));
+	ASSERT_EQ(0, workers_pageout(w, nr, NR_PAGES));
 	ASSERT_EQ(0, memcg_limit(cgroup, V1_MEMORY, nr * half));
 	EXPECT_EQ(-EBUSY, memcg_limit(cgroup, V1_MEMSW, nr * NR_PAGES - 1));
 	EXPECT_EQ(0, check_slots(0));

@@ -14,12 +14,10 @@
  *    its id. Code that took the id of the page's cgroup instead never gave the
  *    charge back (fixed in mainline by 73f839b6d2ed).
  *
- * With tmpfs, pages with even numbers are charged to the child, which is
+ * In most tests, pages with even numbers are charged to the child, which is
  * removed, those with odd numbers to another cgroup: they are neighbours in
  * swap, so an id that is off by one slot is always a wrong one.
  */
-#include <errno.h>
-
 #include "../kselftest_harness.h"
 #include "swap_util.h"
 
@@ -34,7 +32,7 @@ enum { CHILD, PARENT, OTHER, NR_CGROUPS };
 FIXTURE(offline)
 {
 	char *cgroup[NR_CGROUPS];
-	struct worker owner, reader;
+	struct worker worker;		/* in the other cgroup, but to write some pages */
 	int area;
 	long dying;			/* cgroups before the test */
 	bool removed;			/* the child */
@@ -46,7 +44,6 @@ FIXTURE_SETUP(offline)
 
 	ASSERT_EQ(0, swap_test_begin());
 	self->dying = memcg_dying();
-	ASSERT_EQ(0, shm_init(NR_PAGES));
 	self->area = swap_area_add(4 * NR_PAGES, false, 0);
 	ASSERT_GE(self->area, 0);
 	cgroup[PARENT] = memcg_add("parent", 0);
@@ -57,15 +54,12 @@ FIXTURE_SETUP(offline)
 		ASSERT_EQ(0, cg_write(cgroup[PARENT], "cgroup.subtree_control", "+memory"));
 	cgroup[CHILD] = cg_name(cgroup[PARENT], "child");
 	ASSERT_EQ(0, cg_create(cgroup[CHILD]));
-	/* not in the child, which no memory of their own must pin */
-	ASSERT_EQ(0, worker_start(&self->owner, cgroup[OTHER], 0));
-	ASSERT_EQ(0, worker_start(&self->reader, cgroup[OTHER], 1));
+	ASSERT_EQ(0, worker_start(&self->worker, cgroup[OTHER], 0));
 }
 
 FIXTURE_TEARDOWN(offline)
 {
-	worker_kill(&self->owner);
-	worker_kill(&self->reader);
+	worker_kill(&self->worker);
 	EXPECT_EQ(0, swap_test_undo());
 }
 
@@ -81,17 +75,13 @@ static int check_charged(FIXTURE_DATA(offline) *self, long child, long other)
 
 	for (i = self->removed ? PARENT : CHILD; i < NR_CGROUPS; i++) {
 		n = memcg_swap(self->cgroup[i]);
-		if (n == expected[i])
-			continue;
-		ksft_print_msg("%s is charged for %ld swap slots, not %ld\n",
-			       strrchr(self->cgroup[i], '/') + 1, n, expected[i]);
-		ret = -1;
+		if (n != expected[i])
+			ret = fail("%s is charged for %ld swap slots, not %ld\n",
+				   strrchr(self->cgroup[i], '/') + 1, n, expected[i]);
 	}
 	n = swap_slots_used();
-	if (n == child + other)
-		return ret;
-	ksft_print_msg("%ld swap slots are in use, not %ld\n", n, child + other);
-	return -1;
+	return n == child + other ? ret :
+	       fail("%ld swap slots are in use, not %ld\n", n, child + other);
 }
 
 /* The removed child still exists, as swap slots hold its id, or it has gone. */
@@ -99,15 +89,24 @@ static int check_pinned(FIXTURE_DATA(offline) *self, bool pinned)
 {
 	long n;
 
-	if (wait_until((memcg_drain(), n = memcg_dying() - self->dying) == pinned))
-		return 0;
-	ksft_print_msg("%ld removed cgroups exist, not %d\n", n, pinned);
-	return -1;
+	return wait_until((lru_drain(), n = memcg_dying() - self->dying) == pinned) ? 0 :
+	       fail("%ld removed cgroups exist, not %d\n", n, pinned);
+}
+
+/* Map memory; the child must not be charged for what the worker needs besides. */
+static void map(struct __test_metadata *_metadata, FIXTURE_DATA(offline) *self, int advice)
+{
+	struct worker *w = &self->worker;
+
+	ASSERT_EQ(0, worker_call(w, op_map, NR_PAGES, advice));
+	ASSERT_EQ(0, worker_call(w, op_fill, 1));
+	ASSERT_EQ(0, worker_pageout(w, NR_PAGES));
+	ASSERT_EQ(0, worker_call(w, op_verify, 0, NR_PAGES));
+	ASSERT_EQ(0, worker_call(w, op_dontneed, 0, NR_PAGES));
 }
 
 static void remove_child(struct __test_metadata *_metadata, FIXTURE_DATA(offline) *self)
 {
-	ASSERT_EQ(0, cg_enter(self->cgroup[OTHER], self->owner.pid));
 	ASSERT_EQ(0, memcg_offline(self->cgroup[CHILD]));
 	self->removed = true;
 	ASSERT_EQ(0, check_pinned(self, true));
@@ -116,27 +115,23 @@ static void remove_child(struct __test_metadata *_metadata, FIXTURE_DATA(offline
 static void finish(struct __test_metadata *_metadata, FIXTURE_DATA(offline) *self)
 {
 	EXPECT_EQ(0, check_charged(self, 0, 0));
-	worker_stop(&self->owner);
-	worker_stop(&self->reader);
-	shm_exit();
+	ASSERT_EQ(0, check_pinned(self, false));
+	worker_stop(&self->worker);
 	ASSERT_EQ(0, swap_area_off(self->area));
 	EXPECT_EQ(0, check_gone(self->cgroup, NR_CGROUPS));
 }
 
-static void anonymous(struct __test_metadata *_metadata, FIXTURE_DATA(offline) *self, int advice)
+/* All pages are the child's: the worker reads some and unmaps some. */
+static void all_of_child(struct __test_metadata *_metadata, FIXTURE_DATA(offline) *self,
+			 int advice)
 {
-	struct worker *w = &self->owner;
+	struct worker *w = &self->worker;
 	long user;
 
-	/* once in the other cgroup, so that the worker has all it needs */
-	ASSERT_EQ(0, worker_call(w, op_map, NR_PAGES, advice));
-	ASSERT_EQ(0, worker_call(w, op_fill, 1));
-	ASSERT_EQ(0, worker_pageout(w, NR_PAGES));
-	ASSERT_EQ(0, worker_call(w, op_verify, 0, NR_PAGES));
-	ASSERT_EQ(0, worker_call(w, op_dontneed, 0, NR_PAGES));
-
+	map(_metadata, self, advice);
 	ASSERT_EQ(0, cg_enter(self->cgroup[CHILD], w->pid));
 	ASSERT_EQ(0, worker_call(w, op_fill, 2));
+	ASSERT_EQ(0, cg_enter(self->cgroup[OTHER], w->pid));
 	ASSERT_EQ(0, worker_pageout(w, NR_PAGES));
 	EXPECT_EQ(0, check_charged(self, NR_PAGES, 0));
 	remove_child(_metadata, self);
@@ -154,10 +149,8 @@ static void anonymous(struct __test_metadata *_metadata, FIXTURE_DATA(offline) *
 
 TEST_F_TIMEOUT(offline, small_pages_until_exit, TEST_SECONDS)
 {
-	anonymous(_metadata, self, MADV_NOHUGEPAGE);
-	worker_kill(&self->owner);
-	EXPECT_EQ(0, check_charged(self, 0, 0));
-	ASSERT_EQ(0, check_pinned(self, false));
+	all_of_child(_metadata, self, MADV_NOHUGEPAGE);
+	worker_kill(&self->worker);
 	finish(_metadata, self);
 }
 
@@ -168,42 +161,24 @@ TEST_F_TIMEOUT(offline, large_folios_until_unmapped, TEST_SECONDS)
 	if (folios < 0)
 		SKIP(return, "no folios of %d kB", FOLIO_KB);
 	ASSERT_EQ(0, folio_only(FOLIO_KB));
-	anonymous(_metadata, self, MADV_HUGEPAGE);
+	all_of_child(_metadata, self, MADV_HUGEPAGE);
 	/* most of both times that all was swapped out */
 	EXPECT_LE(NR_PAGES * psize() / (FOLIO_KB * 1024), folio_stat(FOLIO_KB, "swpout") - folios);
-	ASSERT_EQ(0, worker_call(&self->owner, op_dontneed, HALF, HALF));
-	EXPECT_EQ(0, check_charged(self, 0, 0));
-	ASSERT_EQ(0, check_pinned(self, false));
-	EXPECT_EQ(0, worker_call(&self->owner, op_verify, 0, NR_PAGES));
+	ASSERT_EQ(0, worker_call(&self->worker, op_dontneed, HALF, HALF));
 	finish(_metadata, self);
 }
 
-/* tmpfs */
-
 enum parity { EVEN, ODD };	/* of the child, of the other cgroup */
 
-static void share(struct __test_metadata *_metadata, FIXTURE_DATA(offline) *self)
+static void write_halves(struct __test_metadata *_metadata, FIXTURE_DATA(offline) *self)
 {
-	struct worker *o = &self->owner, *r = &self->reader;
+	struct worker *w = &self->worker;
 
-	ASSERT_EQ(0, worker_call(o, op_shm_attach));
-	ASSERT_EQ(0, worker_call(r, op_shm_attach));
-	ASSERT_EQ(0, cg_enter(self->cgroup[CHILD], o->pid));
-	ASSERT_EQ(0, worker_call(o, op_write_half, EVEN, 1));
-	ASSERT_EQ(0, worker_call(r, op_write_half, ODD, 2));
-	ASSERT_EQ(0, worker_call(o, op_shm_detach));
-	ASSERT_EQ(0, check_stat(self->cgroup[CHILD], "shmem", HALF));
-	ASSERT_EQ(0, check_stat(self->cgroup[OTHER], "shmem", HALF));
-}
-
-/* Until all of the range is in swap. */
-static int swap_out(FIXTURE_DATA(offline) *self, long first, long nr)
-{
-	struct worker *r = &self->reader;
-
-	if (worker_call(r, op_verify, first, nr))
-		return -EIO;
-	return wait_until(worker_call(r, op_shm_pageout, first, nr) == nr) ? 0 : -EBUSY;
+	map(_metadata, self, MADV_NOHUGEPAGE);
+	ASSERT_EQ(0, worker_call(w, op_write_half, ODD, 2));
+	ASSERT_EQ(0, cg_enter(self->cgroup[CHILD], w->pid));
+	ASSERT_EQ(0, worker_call(w, op_write_half, EVEN, 3));
+	ASSERT_EQ(0, cg_enter(self->cgroup[OTHER], w->pid));
 }
 
 /* Every other page of the first @nr: those of one cgroup. */
@@ -217,104 +192,88 @@ static long op_read_half(struct worker *w, long parity, long nr)
 	return 0;
 }
 
-TEST_F_TIMEOUT(offline, online_is_charged_for_reads_of_others, TEST_SECONDS)
+/* Read a half of the first half; which cgroup's memory grows by that? */
+static void read_half(struct __test_metadata *_metadata, FIXTURE_DATA(offline) *self,
+		      enum parity parity, int charged)
 {
-	struct worker *o = &self->owner, *r = &self->reader;
+	long user[NR_CGROUPS];
+	int i;
 
-	share(_metadata, self);
-	ASSERT_EQ(0, swap_out(self, 0, NR_PAGES));
-	EXPECT_EQ(0, check_charged(self, HALF, HALF));
-	/* each reads what is charged to the other */
-	ASSERT_EQ(0, worker_call(r, op_read_half, EVEN, HALF));
-	EXPECT_EQ(0, check_charged(self, QUARTER, HALF));
-	ASSERT_EQ(0, check_stat(self->cgroup[CHILD], "shmem", QUARTER));
-	ASSERT_EQ(0, check_stat(self->cgroup[OTHER], "shmem", 0));
-	ASSERT_EQ(0, worker_call(o, op_read_half, ODD, HALF));
-	EXPECT_EQ(0, check_charged(self, QUARTER, QUARTER));
-	ASSERT_EQ(0, check_stat(self->cgroup[CHILD], "shmem", QUARTER));
-	ASSERT_EQ(0, check_stat(self->cgroup[OTHER], "shmem", QUARTER));
-
-	ASSERT_EQ(0, worker_call(r, op_shm_truncate, HALF + 2));
-	EXPECT_EQ(0, check_charged(self, 1, 1));
-	ASSERT_EQ(0, worker_call(r, op_shm_truncate, 0));
-	finish(_metadata, self);
+	for (i = PARENT; i < NR_CGROUPS; i++)
+		user[i] = memcg_user(self->cgroup[i]) + (i == charged ? QUARTER : 0);
+	ASSERT_EQ(0, worker_call(&self->worker, op_read_half, parity, HALF));
+	for (i = PARENT; i < NR_CGROUPS; i++)
+		EXPECT_EQ(user[i], memcg_user(self->cgroup[i]));
 }
 
-TEST_F_TIMEOUT(offline, reader_is_charged, TEST_SECONDS)
+TEST_F_TIMEOUT(offline, online_is_charged_for_reads_of_others, TEST_SECONDS)
 {
-	struct worker *r = &self->reader;
+	struct worker *w = &self->worker;
 
-	share(_metadata, self);
-	ASSERT_EQ(0, swap_out(self, 0, NR_PAGES));
-	remove_child(_metadata, self);
+	write_halves(_metadata, self);
+	ASSERT_EQ(0, worker_pageout(w, NR_PAGES));
 	EXPECT_EQ(0, check_charged(self, HALF, HALF));
-
-	ASSERT_EQ(0, worker_call(r, op_read_half, EVEN, HALF));
+	/* each reads what is charged to the other; the child is the parent's too */
+	read_half(_metadata, self, EVEN, PARENT);
+	EXPECT_EQ(QUARTER, memcg_user(self->cgroup[CHILD]));
 	EXPECT_EQ(0, check_charged(self, QUARTER, HALF));
-	ASSERT_EQ(0, check_stat(self->cgroup[OTHER], "shmem", QUARTER));
-	ASSERT_EQ(0, check_stat(self->cgroup[PARENT], "shmem", 0));
-	/* all that is in memory is the reader's from now on */
-	ASSERT_EQ(0, swap_out(self, 0, HALF));
-	EXPECT_EQ(0, check_charged(self, QUARTER, HALF + QUARTER));
+	ASSERT_EQ(0, cg_enter(self->cgroup[CHILD], w->pid));
+	read_half(_metadata, self, ODD, OTHER);
+	ASSERT_EQ(0, cg_enter(self->cgroup[OTHER], w->pid));
+	EXPECT_EQ(0, check_charged(self, QUARTER, QUARTER));
+	remove_child(_metadata, self);
 
-	ASSERT_EQ(0, worker_call(r, op_shm_truncate, HALF + 2));
-	EXPECT_EQ(0, check_charged(self, 1, HALF + 1));
-	ASSERT_EQ(0, check_pinned(self, true));
-	/* the last slot, by a read */
-	ASSERT_EQ(0, worker_call(r, op_verify, HALF, 1));
-	EXPECT_EQ(0, check_charged(self, 0, HALF + 1));
-	ASSERT_EQ(0, check_pinned(self, false));
-	ASSERT_EQ(0, worker_call(r, op_shm_truncate, 0));
+	ASSERT_EQ(0, worker_call(w, op_dontneed, HALF + 2, HALF - 2));
+	EXPECT_EQ(0, check_charged(self, 1, 1));
+	ASSERT_EQ(0, worker_call(w, op_dontneed, 0, NR_PAGES));
 	finish(_metadata, self);
 }
 
 TEST_F_TIMEOUT(offline, ancestor_is_charged_for_later_swap_out, TEST_SECONDS)
 {
-	struct worker *r = &self->reader;
+	struct worker *w = &self->worker;
 
-	share(_metadata, self);
+	write_halves(_metadata, self);
 	remove_child(_metadata, self);
 	/* it has no slot, so no id: nothing of it is left after swap-out */
-	ASSERT_EQ(0, swap_out(self, 0, NR_PAGES));
+	ASSERT_EQ(0, worker_pageout(w, NR_PAGES));
 	EXPECT_EQ(0, check_charged(self, HALF, HALF));
 	if (memcg_version() == 1)
 		ASSERT_EQ(0, check_stat(self->cgroup[PARENT], "swap", HALF));
 	ASSERT_EQ(0, check_pinned(self, false));
 
 	/* the slots have the parent's id: it gets the pages, whoever reads */
-	ASSERT_EQ(0, worker_call(r, op_read_half, EVEN, HALF));
+	read_half(_metadata, self, EVEN, PARENT);
 	EXPECT_EQ(0, check_charged(self, QUARTER, HALF));
-	ASSERT_EQ(0, check_stat(self->cgroup[PARENT], "shmem", QUARTER));
-	ASSERT_EQ(0, check_stat(self->cgroup[OTHER], "shmem", 0));
-	ASSERT_EQ(0, swap_out(self, 0, HALF));
+	ASSERT_EQ(0, worker_pageout(w, NR_PAGES));
 	EXPECT_EQ(0, check_charged(self, HALF, HALF));
-	ASSERT_EQ(0, worker_call(r, op_shm_truncate, 0));
+	ASSERT_EQ(0, worker_call(w, op_dontneed, 0, NR_PAGES));
 	finish(_metadata, self);
 }
 
 TEST_F_TIMEOUT(offline, slots_keep_the_id_for_later_swap_out, TEST_SECONDS)
 {
-	struct worker *r = &self->reader;
+	struct worker *w = &self->worker;
 
-	share(_metadata, self);
-	ASSERT_EQ(0, swap_out(self, 0, HALF));
+	write_halves(_metadata, self);
+	ASSERT_EQ(0, worker_pageout(w, HALF));
 	remove_child(_metadata, self);
 
 	/* it still has slots, so it is charged for more of them */
-	ASSERT_EQ(0, swap_out(self, HALF, HALF));
+	ASSERT_EQ(0, worker_pageout(w, NR_PAGES));
 	EXPECT_EQ(0, check_charged(self, HALF, HALF));
 	if (memcg_version() == 1)
 		ASSERT_EQ(0, check_stat(self->cgroup[PARENT], "swap", 0));
-	/* these hold it when the first ones are freed */
-	ASSERT_EQ(0, worker_call(r, op_read_half, EVEN, HALF));
+	/* these hold it when the first ones are freed; the last is read */
+	read_half(_metadata, self, EVEN, OTHER);
 	EXPECT_EQ(0, check_charged(self, QUARTER, HALF));
+	ASSERT_EQ(0, worker_call(w, op_dontneed, HALF + 1, HALF - 1));
+	EXPECT_EQ(0, check_charged(self, 1, QUARTER));
 	ASSERT_EQ(0, check_pinned(self, true));
-	ASSERT_EQ(0, worker_call(r, op_verify, HALF, HALF));
+	ASSERT_EQ(0, worker_call(w, op_verify, HALF, 1));
 	EXPECT_EQ(0, check_charged(self, 0, QUARTER));
-	ASSERT_EQ(0, check_stat(self->cgroup[OTHER], "shmem", HALF + QUARTER));
-	ASSERT_EQ(0, check_stat(self->cgroup[PARENT], "shmem", 0));
 	ASSERT_EQ(0, check_pinned(self, false));
-	ASSERT_EQ(0, worker_call(r, op_shm_truncate, 0));
+	ASSERT_EQ(0, worker_call(w, op_dontneed, 0, NR_PAGES));
 	finish(_metadata, self);
 }
 

@@ -223,8 +223,7 @@ TEST_F_TIMEOUT(paths, hibernation, TEST_SECONDS)
 
 	/* one leaves its slots to hibernation, while the other one swaps */
 	ASSERT_EQ(0, workers_call(w, 2, op_fill, 1));
-	for (i = 0; i < 2; i++)
-		ASSERT_EQ(0, worker_pageout(&w[i], NR_PAGES));
+	ASSERT_EQ(0, workers_pageout(w, 2, NR_PAGES));
 	ASSERT_EQ(0, worker_call(&w[1], op_dontneed, 0, NR_PAGES));
 	EXPECT_EQ(0, check_workers(self->cgroup, w, 2));
 	worker_send(&w[0], op_swap);

@@ -83,25 +83,6 @@ static int check_borders(struct worker *w, int nr, long n, long min)
 	return borders < min || 100 * mixed < MIN_MIXED * borders;
 }
 
-/* All that was written. */
-static long pageout_all(struct worker *w)
-{
-	long i, n, written = 0;
-
-	for (i = 0; i < w->nr; i++)
-		written += !!w->gen[i];
-	/* a page may be busy for a while */
-	wait_until((n = op_pageout(w, 0, w->nr)) < 0 || n >= written);
-	if (n < written)
-		ksft_print_msg("%ld of %ld pages are swapped out\n", n, written);
-	return n < written ? -EBUSY : n;
-}
-
-static long op_verify_all(struct worker *w, long a, long b)
-{
-	return op_verify(w, 0, w->nr);
-}
-
 /* Slots become free, of one worker, then all; the neighbours do not notice. */
 static int check_free(char **cgroup, struct worker *w, int nr, int area)
 {
@@ -109,7 +90,7 @@ static int check_free(char **cgroup, struct worker *w, int nr, int area)
 
 	worker_kill(&w[0]);
 	ret = check_workers(cgroup, w, nr) ?: swap_area_off(area) ?: check_empty(cgroup, nr);
-	if (ret || workers_call(&w[1], nr - 1, op_verify_all))
+	if (ret || workers_call(&w[1], nr - 1, op_verify))
 		return -1;
 	workers_kill(w, nr);
 	return check_gone(cgroup, nr);
@@ -143,7 +124,7 @@ static long op_write_slowly(struct worker *w, long me, long round)
 		}
 		__atomic_store_n(&done[me], i + 1, __ATOMIC_RELAXED);
 	}
-	return pageout_all(w);
+	return 0;
 }
 
 FIXTURE(neighbours)
@@ -188,7 +169,8 @@ TEST_F_TIMEOUT(neighbours, of_other_cgroups, TEST_SECONDS)
 		for (i = 0; i < self->nr; i++)
 			worker_send(&self->worker[i], op_write_slowly, i, round);
 		for (i = 0; i < self->nr; i++)
-			ASSERT_EQ(self->pages, worker_wait(&self->worker[i]));
+			ASSERT_EQ(0, worker_wait(&self->worker[i]));
+		ASSERT_EQ(0, workers_pageout(self->worker, self->nr, self->pages));
 		ASSERT_EQ(0, check_workers(self->cgroup, self->worker, self->nr));
 		/* the first round only turns the slot caches off */
 		if (round > 1)
@@ -216,7 +198,8 @@ static long op_fill_again(struct worker *w, long n, long max)
 			page_write(w, i + k, gen);
 		freed--;
 	}
-	return pageout_all(w);
+	i = op_pageout(w, 0, w->nr);
+	return i < 0 ? i : 0;
 }
 
 /* Read the ranges of odd (1) or even (0) numbers, and free them. */
@@ -299,6 +282,15 @@ FIXTURE_TEARDOWN(holes)
 	EXPECT_EQ(0, swap_test_undo());
 }
 
+static void fill_again(struct __test_metadata *_metadata, FIXTURE_DATA(holes) *self, int first,
+		       int nr, long max)
+{
+	struct worker *w = &self->worker[first];
+
+	ASSERT_EQ(0, workers_call(w, nr, op_fill_again, self->n, max));
+	ASSERT_EQ(0, workers_pageout(w, nr, self->ranges * self->n));
+}
+
 TEST_F_TIMEOUT(holes, between_other_cgroups, TEST_SECONDS)
 {
 	long n = self->n, min = self->half * self->ranges / 2, used, pages;
@@ -306,10 +298,10 @@ TEST_F_TIMEOUT(holes, between_other_cgroups, TEST_SECONDS)
 	int odd;
 
 	/* one half fills the area and frees the odd ranges, which the other gets */
-	ASSERT_GE(workers_call(w, self->half, op_fill_again, n, self->ranges), 0);
+	fill_again(_metadata, self, 0, self->half, self->ranges);
 	ASSERT_GE(workers_call(w, self->half, op_free, n, 1), min - self->half);
 	ASSERT_EQ(0, check_workers(self->cgroup, w, self->nr));
-	ASSERT_GE(workers_call(w + self->half, self->half, op_fill_again, n, self->ranges / 2), 0);
+	fill_again(_metadata, self, self->half, self->half, self->ranges / 2);
 
 	for (odd = 1; odd >= 0; odd--) {
 		ASSERT_GT(workers_call(w, self->nr, op_free, n, odd), 0);
@@ -320,7 +312,7 @@ TEST_F_TIMEOUT(holes, between_other_cgroups, TEST_SECONDS)
 		if (n == 1)
 			ASSERT_GT(used, pages);
 		ASSERT_EQ(0, check_workers(self->cgroup, w, self->nr));
-		ASSERT_GE(workers_call(w, self->nr, op_fill_again, n, self->ranges), 0);
+		fill_again(_metadata, self, 0, self->nr, self->ranges);
 		ASSERT_EQ(0, check_workers(self->cgroup, w, self->nr));
 		ASSERT_GE(workers_call(w, self->nr, op_ranges, n), min);
 		ASSERT_EQ(0, check_borders(w, self->nr, n, min));

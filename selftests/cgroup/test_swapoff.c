@@ -76,15 +76,6 @@ FIXTURE(swapoff)
 	int area;
 };
 
-static int swap_out(struct worker *w, int nr)
-{
-	int i, ret = 0;
-
-	for (i = 0; i < nr && !ret; i++)
-		ret = worker_pageout(&w[i], NR_PAGES);
-	return ret;
-}
-
 FIXTURE_SETUP(swapoff)
 {
 	ASSERT_EQ(0, swap_test_begin());
@@ -95,7 +86,7 @@ FIXTURE_SETUP(swapoff)
 	ASSERT_EQ(0, workers_start(self->worker, self->cgroup, NR, NR_PAGES, MADV_NOHUGEPAGE));
 	/* once before anything is counted, so that each has all the memory it needs */
 	ASSERT_EQ(0, workers_call(self->worker, NR, op_fill, 1));
-	ASSERT_EQ(0, swap_out(self->worker, NR));
+	ASSERT_EQ(0, workers_pageout(self->worker, NR, NR_PAGES));
 	ASSERT_EQ(-ENOENT, worker_call(&self->worker[2], op_swapoff, -1));
 	ASSERT_EQ(0, workers_call(self->worker, NR, op_fill, 2));
 }
@@ -134,7 +125,7 @@ TEST_F_TIMEOUT(swapoff, charges_those_who_swapped_out, TEST_SECONDS)
 		for (i = 0; i < NR; i++)
 			user[i] = memcg_user(cgroup[i]) - (i == 1 ? hole : 0);
 
-		ASSERT_EQ(0, swap_out(w, NR));
+		ASSERT_EQ(0, workers_pageout(w, NR, NR_PAGES));
 		ASSERT_EQ(0, worker_call(&w[1], op_dontneed, 33, hole));
 		ASSERT_EQ(0, worker_call(&w[2], op_willneed, 7, cached));
 		ASSERT_EQ(0, check_stat(cgroup[2], "swapcached", cached));
@@ -159,7 +150,7 @@ TEST_F_TIMEOUT(swapoff, of_a_removed_cgroup_charges_the_caller, TEST_SECONDS)
 	char **cgroup = self->cgroup;
 	long user;
 
-	ASSERT_EQ(0, swap_out(w, 1));
+	ASSERT_EQ(0, workers_pageout(w, 1, NR_PAGES));
 	ASSERT_EQ(0, cg_enter(cgroup[1], w[0].pid));
 	ASSERT_EQ(0, memcg_offline(cgroup[0]));
 	ASSERT_EQ(0, worker_call(&w[0], op_dontneed, 0, unmapped));
@@ -206,7 +197,7 @@ static long interrupt(FIXTURE_DATA(swapoff) *self, int sig)
 	int i;
 
 	for (i = 0; i < 20 && !ret && !used; i++) {
-		if ((i && swap_area_on(self->area)) || swap_out(self->worker, NR) ||
+		if ((i && swap_area_on(self->area)) || workers_pageout(self->worker, NR, NR_PAGES) ||
 		    worker_start(&caller, self->cgroup[0], NR))
 			return -EIO;
 		worker_send(&caller, op_swapoff, self->area);
@@ -242,7 +233,7 @@ TEST_F_TIMEOUT(swapoff, beyond_the_memory_limit_fails, TEST_SECONDS)
 	const long room = 100;
 	long user, left;
 
-	ASSERT_EQ(0, swap_out(w, 1));
+	ASSERT_EQ(0, workers_pageout(w, 1, NR_PAGES));
 	/* the OOM killer must not find a process in the cgroup */
 	ASSERT_EQ(0, cg_enter(self->cgroup[1], w[0].pid));
 	/* nor must pages go to other areas, if there are any */
@@ -270,7 +261,7 @@ TEST_F_TIMEOUT(swapoff, swapon_after_one_that_failed, TEST_SECONDS)
 	int area, fd, i;
 	char path[32];
 
-	ASSERT_EQ(0, swap_out(w, 1));
+	ASSERT_EQ(0, workers_pageout(w, 1, NR_PAGES));
 	area = swap_area_add_bad(AREA);
 	ASSERT_GE(area, 0);
 	for (i = 0; i < ROUNDS; i++)
@@ -283,7 +274,7 @@ TEST_F_TIMEOUT(swapoff, swapon_after_one_that_failed, TEST_SECONDS)
 	close(fd);
 	ASSERT_EQ(0, swap_area_on(area));
 	ASSERT_EQ(0, swap_area_off(self->area));
-	ASSERT_EQ(0, swap_out(w, NR));
+	ASSERT_EQ(0, workers_pageout(w, NR, NR_PAGES));
 	EXPECT_EQ(NR * NR_PAGES, swap_area_used(area));
 	EXPECT_EQ(0, check_workers(self->cgroup, w, NR));
 	ASSERT_EQ(0, swap_area_off(area));
@@ -355,7 +346,7 @@ static void full(struct __test_metadata *_metadata, FIXTURE_DATA(swapoff) *self,
 	}
 	for (i = 0; i < 2 * NR_PAGES / step; i++)
 		ASSERT_LE(0, worker_call(&w[i % 2], op_pageout, i / 2 * step, step));
-	ASSERT_EQ(0, swap_out(w, 2));
+	ASSERT_EQ(0, workers_pageout(w, 2, NR_PAGES));
 	for (i = 0; i < 2; i++) {
 		ASSERT_EQ(NR_PAGES, swap_area_used(area[i]));
 		ASSERT_EQ(0, worker_call(&w[i], op_entries, i));

@@ -9,8 +9,6 @@
  * here, with single pages and huge ones: swap-out, swap-in by a fault and by
  * readahead, unmap, exit, swapoff, and a swapon that fails.
  */
-#include <sys/wait.h>
-
 #include "../kselftest_harness.h"
 #include "swap_util.h"
 
@@ -62,17 +60,6 @@ FIXTURE_TEARDOWN(disabled)
 	EXPECT_EQ(0, swap_test_undo());
 }
 
-/* Unmap a part in a child, which shares the swap entries, and exit. */
-static long op_fork(struct worker *w, long a, long b)
-{
-	pid_t pid = fork();
-	int status;
-
-	if (!pid)
-		_exit(!!op_dontneed(w, 7, w->nr / 5) || op_verify(w, 0, w->nr / 2));
-	return pid < 0 || waitpid(pid, &status, 0) != pid || status ? -ECHILD : 0;
-}
-
 /* Fill all pages and swap them out; huge ones as a range. */
 static long op_out(struct worker *w, long gen, long advice)
 {
@@ -93,7 +80,7 @@ static long op_in_and_out(struct worker *w, long a, long b)
 {
 	return op_willneed(w, w->nr / 4, w->nr / 4) ?: op_verify(w, 3, w->nr / 2) ?:
 	       op_dontneed(w, 5, w->nr / 5) ?: op_verify(w, 0, w->nr) ?:
-	       op_fork(w, 0, 0) ?: op_pageout(w, 0, w->nr);
+	       op_pageout(w, 0, w->nr);
 }
 
 TEST_F_TIMEOUT(disabled, all_ways, TEST_SECONDS)
