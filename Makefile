@@ -10,6 +10,7 @@
 BASE    ?= 6.12
 KSRC    ?=
 VARIANT ?= lockstat
+TOPIC   ?=
 STATE   ?= after
 CGROUP  ?= v2
 ACCEL   ?= auto
@@ -40,6 +41,7 @@ endif
 bases    := $(notdir $(wildcard series/*))
 variants := $(shell awk '$$1 ~ /^[a-z]/ { print $$1 }' kernel-config/variants)
 mutants  := $(sort $(notdir $(basename $(wildcard selftests/mutants/*.patch))))
+topics   := $(shell sed -n 's|^$(BASE)/\([^/]*\)/.*|\1|p' series/$(BASE) | uniq)
 programs := $(shell awk '$$1 ~ /:/ { print $$1 }' selftests/plan)
 
 # $(call one-of,NAME,VALUES): the variable is one of the words.
@@ -52,6 +54,7 @@ matches = $(if $(shell printf %s '$(subst ','\'',$($(1)))' | grep -xE '$(2)'),,\
 $(call one-of,BASE,$(bases))
 $(call one-of,VARIANT,$(variants))
 $(call one-of,STATE,before after)
+$(if $(TOPIC),$(call one-of,TOPIC,$(topics)))
 $(call one-of,CGROUP,v1 v2 off)
 $(call one-of,ACCEL,auto kvm tcg)
 $(call one-of,ARCH,x86_64)
@@ -70,7 +73,9 @@ $(if $(filter check bisect mutants known,$(MAKECMDGOALS)),$(if $(LLVM),$(error L
 
 # A source of one's own has a folder of its own, so has each compiler.
 work    := $(O)/$(BASE)$(if $(KSRC),-ksrc)
-kernel  := $(work)/$(VARIANT)$(if $(LLVM),-llvm)
+variant := $(VARIANT)$(if $(LLVM),-llvm)
+objects := $(work)/$(variant)/obj
+kernel  := $(work)$(if $(TOPIC),/$(TOPIC))/$(variant)
 series  := series/$(BASE)
 patches := $(addprefix patches/,$(shell sed 's/[ \t]*\#.*//' $(series)))
 tree    := $(work)/linux
@@ -89,6 +94,11 @@ endif
 # holds this lock. $(call in-state,STATE,COMMAND): move the tree, run the command.
 in-state = mkdir -p $(work) && flock $(work)/lock sh -ec 'ci/apply.sh $(tree) $(series) $(1); $(2)'
 
+# The states: without any patch and with all, or before and after one topic.
+nth     = $(shell sed -n 's|^$(BASE)/\([^/]*\)/.*|\1|p' $(series) | awk '$(1)')
+before := $(if $(TOPIC),$(call nth,$$1 == "$(TOPIC)" { print NR - 1; exit }),before)
+after  := $(if $(TOPIC),$(call nth,$$1 == "$(TOPIC)" { n = NR } END { print n }),after)
+
 # $(call test-boot,STATE): boot the kernel of that state. Two boots stand each
 # other no more in the way than a loaded host does, and what is set side by side
 # has run while the host was equally fast.
@@ -104,6 +114,14 @@ show-failed = { awk '/^(not )?ok/ { failed = /^not/ } failed' $(1); false; }
 .DEFAULT_GOAL := help
 
 ##@ The two commands
+
+.PHONY: check-all
+check-all: check ## and all that takes longer: devmem, each topic, coverage, mutants, bisect
+	+@$(MAKE) --no-print-directory devmem
+	+@$(foreach t,$(topics),$(MAKE) --no-print-directory run TOPIC=$(t) &&) true
+	+@$(MAKE) --no-print-directory coverage
+	+@$(MAKE) --no-print-directory mutants
+	+@$(MAKE) --no-print-directory bisect VARIANT=default
 
 .PHONY: run
 run: ## build before and after the series, boot both, test, report
@@ -134,15 +152,15 @@ fetch: $(work)/source ## find the kernel source and record its checksum
 tree: $(work)/tree.stamp ## unpack it
 
 .PHONY: apply
-apply: tree ## move the tree to STATE: before or after the series
-	@$(call in-state,$(STATE))
+apply: tree ## move the tree to STATE: before or after the series, or TOPIC
+	@$(call in-state,$($(STATE)))
 
 .PHONY: push pop
 push pop: tree ## one patch up, one down (quilt)
 	@$(call in-state,$@)
 
 .PHONY: config
-config: $(kernel)/obj/.config ## configure VARIANT
+config: $(objects)/.config ## configure VARIANT
 
 .PHONY: build
 build: $(kernel)/$(STATE)/image ## the kernel VARIANT in STATE
@@ -228,6 +246,11 @@ devmem: $(work)/initramfs.cpio accel ## exit with an overwritten page table entr
 	+@$(MAKE) --no-print-directory build VARIANT=devmem STATE=after
 	@ci/devmem.sh $(work) $(kernel)/accel-$(ACCEL) $(SMP) $(MEM)
 
+.PHONY: coverage
+coverage: $(work)/initramfs.cpio accel ## lines and branches of the changed functions that the tests execute
+	+@$(MAKE) --no-print-directory config VARIANT=gcov
+	@flock $(work)/lock ci/coverage.sh $(work) $(tree) $(series) $(kernel)/accel-$(ACCEL) $(SMP) $(MEM) $(JOBS)
+
 .PHONY: micro-test
 micro-test: $(micro) ## the map alone under the sanitizers, with real threads
 	@mkdir -p $(SESSION)
@@ -254,16 +277,20 @@ $(work)/tree.stamp: $(work)/source
 
 fragments = $(wildcard kernel-config/*)
 
-$(kernel)/obj/.config: $(work)/tree.stamp $(fragments)
-	@ci/config.sh $(VARIANT) $(tree) $(kernel)/obj
+$(objects)/.config: $(work)/tree.stamp $(fragments)
+	@ci/config.sh $(VARIANT) $(tree) $(objects)
 
-# Both states come from one tree and one object folder, so that the second is
-# an incremental build; the products stand apart.
-$(kernel)/before/image: $(kernel)/obj/.config
-	@$(call in-state,before,ci/build.sh $(tree) $(kernel)/obj $(@D) $(image) $(JOBS))
+# All states come from one tree and one object folder, so that the second is
+# an incremental build; the products stand apart. (For a call trace, the tree
+# is beside the variant.)
+build = $(call in-state,$($(1)),ci/build.sh $(tree) $(objects) $(@D) $(image) $(JOBS)) \
+	$(if $(TOPIC),&& ln -sfn ../linux $(work)/$(TOPIC)/linux)
 
-$(kernel)/after/image: $(kernel)/obj/.config $(series) $(patches)
-	@$(call in-state,after,ci/build.sh $(tree) $(kernel)/obj $(@D) $(image) $(JOBS))
+$(kernel)/before/image: $(objects)/.config $(if $(TOPIC),$(series) $(patches))
+	@$(call build,before)
+
+$(kernel)/after/image: $(objects)/.config $(series) $(patches)
+	@$(call build,after)
 
 # The tests come with the series; the same programs run on both kernels.
 $(work)/kselftest/log: $(work)/tree.stamp $(series) $(patches) selftests/plan $(wildcard selftests/guest/programs/* selftests/stress/*)

@@ -120,9 +120,9 @@ before)   if [ $# = 0 ]; then move pop -a; else move push -a; fi ;;
 after)    move push -a ;;
 # At an end quilt says so itself.
 push|pop) quilt_ "$state" || exit "$?" ;;
-[1-9]*)
+[0-9]*)
 	move pop -a
-	move push "$state"
+	[ "$state" = 0 ] || move push "$state"
 	;;
 *)        usage_die "state '$state' is not known (before, after, a number, push, pop)" ;;
 esac

@@ -20,6 +20,8 @@ Variables (default)
                      a tarball, or DIR@REVISION of a git tree
   VARIANT=lockstat   kernel configuration: $(awk '$1 ~ /^[a-z]/ { printf "%s ", $1 }' "$top/kernel-config/variants")
   STATE=after        before or after the series
+  TOPIC=             before and after just this one (a folder of patches/BASE/),
+                     on top of those that come first in the series
   CGROUP=v2          the memory controller's hierarchy in the guest: v1 v2, or off
   TESTS=             programs of selftests/plan (all of them)
   MUTANTS=           mutants of selftests/mutants (all of them)

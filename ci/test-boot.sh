@@ -64,7 +64,7 @@ printf '%s\n' "variant=$(basename "$(dirname "$kernel")")" "state=$(basename "$k
 	env | grep -E '^(ARCH|CROSS_COMPILE|LLVM|V|QEMU|SILENCE|LIMIT)=' || true
 } > "$run/environment"
 
-ports=(ktap="$run/ktap.log" lock_stat="$run/lock_stat.log" vmstat="$run/vmstat.log")
+ports=(ktap="$run/ktap.log" lock_stat="$run/lock_stat.log" vmstat="$run/vmstat.log" gcov="$run/gcov.tar")
 "$top/ci/qemu-command.sh" "$kernel" "$initramfs" "$accel" "$smp" "$mem" \
 	"guest.mode=tests guest.cgroup=$cgroup guest.timeout=$program_timeout guest.tests=$(awk '{ print $1 }' "$run/plan" | paste -sd,)" \
 	"${ports[@]}" > "$run/command"

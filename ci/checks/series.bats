@@ -73,10 +73,8 @@ map_functions="swap_cgroup_record swap_cgroup_clear lookup_swap_cgroup_id __look
 }
 
 @test "exported symbols are the same before and after" {
-	for variant in default debug; do
-		cmp "$WORK/$variant/before/Module.symvers" "$WORK/$variant/after/Module.symvers"
-		[ -s "$WORK/$variant/before/Module.symvers" ]
-	done
+	cmp "$WORK/default/before/Module.symvers" "$WORK/default/after/Module.symvers"
+	[ -s "$WORK/default/before/Module.symvers" ]
 }
 
 @test "push and pop restore the tree to the byte" {
