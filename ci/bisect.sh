@@ -2,65 +2,89 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # bisect.sh WORK TREE SERIES VARIANT ACCEL-FILE SMP MEM JOBS: put the patches in
-# one by one; each time the kernel must build without a new warning, boot, and
-# pass this project's tests on cgroup v2, on v1, and with memory cgroups disabled.
+# one by one. With each that changes the kernel, the kernel must build without a
+# new warning, boot, and pass this project's tests on cgroup v2, on v1, and with
+# memory cgroups disabled; mm/ must also build without swap, memory cgroups, or
+# cgroup v1. With each that adds tests, all tests must build.
 #
 # WORK     build folder of the base; gets bisect/N/ (the runs)
 # VARIANT  the kernel's configuration
 #
-# What changed is compiled with W=1; its warnings are compared with those of
-# the tree before the series, by file and text. A test that is known to fail before
-# the fixes (after-only in selftests/plan) runs when all patches are in.
-# Prints a line a patch; exits 0 when all are fine.
+# mm/ is compiled with W=1, in folders of its own; its warnings are compared with
+# those of the tree before the series, by file and text. A test that is known to fail before
+# the fixes (after-only in selftests/plan) runs when all patches of the kernel
+# are in. Prints a line a patch; exits 0 when all are fine.
 . "$(dirname "$0")/lib.sh"
 
 [ $# = 8 ] || usage_die "usage: bisect.sh WORK TREE SERIES VARIANT ACCEL-FILE SMP MEM JOBS"
 work=$1 tree=$2 series=$3 variant=$4 accel=$5 smp=$6 mem=$7 jobs=$8
-obj=$work/$variant/obj out=$work/bisect
+out=$work/bisect
 mapfile -t patches < <(sed 's/[ \t]*#.*//; /^$/d' "$series")
+kernel_patches=$(grep -vc selftests- <(printf '%s\n' "${patches[@]}"))
 
 # tests N: the tests that have to pass with N patches
 tests()
 {
-	awk -v n="$1" -v all="${#patches[@]}" '
-		$1 !~ /^(cgroup:test_swap|stress:)/ { next }
-		/after-only/ && n < all         { next }
+	awk -v n="$1" -v all="$kernel_patches" '
+		$1 !~ /^(cgroup:test_swap|stress:)/ || /devmem/ { next }
+		/after-only/ && n < all                         { next }
 		{ print $1 }
-	' "$top/selftests/plan" | paste -sd' '
+	' "$top/selftests/plan" | sort -u | paste -sd' '
 }
 
-# The objects of the files under mm/ that the series touches.
-objects=$(sed -n 's|^+++ b/\(mm/[a-z0-9_-]*\)\.c$|\1.o|p' "${patches[@]/#/$top/patches/}" | sort -u)
-
-# warnings: what W=1 says of them, without line numbers
+# warnings OBJ: what W=1 says of the files of mm/ that have changed since the last
+# call, without line numbers; fails if it does not build
 warnings()
 {
-	local o
-	for o in $objects; do
-		rm -f "$obj/$o"
-	done
-	# shellcheck disable=SC2086 # one word an object
-	{ env -u MAKEFLAGS make -s -C "$tree" "O=$(realpath "$obj")" "-j$jobs" W=1 $objects 2>&1 || true; } |
-		sed -n 's/^\([^ ]*\.[ch]\):[0-9:]* \(warning\|error\):/\1/p' | sort -u
+	local log=$out/log
+	env -u MAKEFLAGS make -s -C "$tree" "O=$(realpath "$1")" "-j$jobs" W=1 mm/ > "$log" 2>&1 || return 1
+	sed -n 's/^\([^ ]*\.[ch]\):[0-9:]* warning:/\1/p' "$log" | sort -u
+}
+
+# new_warnings OPTION N: what is wrong with mm/ without that option, if anything
+new_warnings()
+{
+	local now new
+	now=$(warnings "$out/$1") || { echo "$1=n: does not build"; return; }
+	[ "$2" != 0 ] || { echo "$now" > "$out/warnings.$1"; return; }
+	new=$(comm -13 "$out/warnings.$1" <(echo "$now"))
+	[ -z "$new" ] || echo "$1=n: new warning: $(head -n 1 <<< "$new")"
 }
 
 rm -rf "$out"
 mkdir -p "$out"
 "$top/ci/apply.sh" "$tree" "$series" before
-"$top/ci/build.sh" "$tree" "$obj" "$out/0/$variant/after" bzImage "$jobs"
-warnings > "$out/warnings"
+for option in NONE SWAP MEMCG MEMCG_V1; do
+	mkdir "$out/$option"
+	grep -v "^CONFIG_$option=" "$work/$variant/obj/.config" > "$out/$option/.config"
+	echo "# CONFIG_$option is not set" >> "$out/$option/.config"
+	env -u MAKEFLAGS make -s -C "$tree" "O=$(realpath "$out/$option")" olddefconfig prepare > "$out/log" 2>&1 ||
+		die "$option=n cannot be configured; see $out/log"
+	! grep -q "^CONFIG_$option=y" "$out/$option/.config" || die "Kconfig does not let $option=n"
+done
 
 failed=0
 declare -A boot
-for n in $(seq "${#patches[@]}"); do
-	say "[$n/${#patches[@]}] ${patches[n - 1]##*/}"
+for n in $(seq 0 "${#patches[@]}"); do
 	result=
+	[ "$n" = 0 ] || say "[$n/${#patches[@]}] ${patches[n - 1]##*/}"
 	"$top/ci/apply.sh" "$tree" "$series" "$n"
-	warnings > "$out/warnings.$n"
-	new=$(comm -13 "$out/warnings" "$out/warnings.$n")
-	[ -z "$new" ] || result="new warning: $(head -n 1 <<< "$new")"
+	if [ "$n" -gt "$kernel_patches" ]; then
+		rm -rf "$out/tests" && mkdir "$out/tests"
+		make -C "$tree/tools/testing/selftests/cgroup" "-j$jobs" OUTPUT="$(realpath "$out/tests")" \
+			KHDR_INCLUDES="-isystem $(realpath "$work/headers")/usr/include" > "$out/log" 2>&1 ||
+			result="the tests do not build"
+		printf '%-70s %s\n' "${patches[n - 1]##*/}" "${result:-the tests build}" >> "$out/result"
+		[ -z "$result" ] || failed=$((failed + 1))
+		continue
+	fi
+	for option in NONE SWAP MEMCG MEMCG_V1; do
+		wrong=$(new_warnings "$option" "$n")
+		[ -z "$wrong" ] || result="${result:+$result; }$wrong"
+	done
+	[ "$n" -gt 0 ] || continue
 	kernel=$out/$n/$variant/after
-	if ! "$top/ci/build.sh" "$tree" "$obj" "$kernel" bzImage "$jobs"; then
+	if ! "$top/ci/build.sh" "$tree" "$work/$variant/obj" "$kernel" bzImage "$jobs"; then
 		result="does not build"
 	else
 		# For a call trace: decode-trace.sh looks for the tree beside the variant.
@@ -71,11 +95,11 @@ for n in $(seq "${#patches[@]}"); do
 			boot[$cgroup]=$!
 		done
 		for cgroup in v2 v1 off; do
-			wait "${boot[$cgroup]}" || result="fails on $cgroup"
+			wait "${boot[$cgroup]}" || result="${result:+$result; }fails on $cgroup"
 		done
 	fi
 	rm -rf "${out:?}/$n/$variant"
-	printf '%-70s %s\n' "${patches[n - 1]##*/}" "${result:-builds, boots, passes}" >> "$out/result"
+	printf '%-70s %s\n' "${patches[n - 1]##*/}" "${result:-builds in all configurations, boots, passes}" >> "$out/result"
 	[ -z "$result" ] || failed=$((failed + 1))
 done
 cat "$out/result"

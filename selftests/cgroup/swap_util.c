@@ -21,22 +21,22 @@
 
 #include "swap_util.h"
 
-#define NAME		"ksft_swap"	/* top cgroup, and label of swap areas */
+#define NAME		"ksft_swap"	/* top cgroup */
 #define STATE_FILE	"/dev/" NAME	/* gone after a reboot */
 #define THP		"/sys/kernel/mm/transparent_hugepage/"
 #define ZRAM		"/sys/class/zram-control/"
-#define LABEL		1052		/* where it is in the swap header */
 #define ZSWAP		"/sys/module/zswap/parameters/enabled"
 #define V1_ROOT		"/sys/fs/cgroup/memory"
 #define NR_AREAS	64
 #define NR_SETTINGS	128
 
 /*
- * Settings to restore, in a file that the running program has locked: the next
- * one finds there what a killed one has not restored.
+ * What to undo, in a file that the running program has locked: the next one
+ * finds there what a killed one has left.
  */
 static struct state {
-	int nr;
+	bool area[NR_AREAS];
+	int nr;				/* settings */
 	struct {
 		char path[96];
 		char value[64];
@@ -135,7 +135,6 @@ static int area_format(int area, size_t nr_pages, int nr_bad)
 	header[0] = 1;			/* version */
 	header[1] = nr_pages - 1;
 	header[2] = nr_bad;
-	memcpy((char *)page + LABEL, NAME, sizeof(NAME));
 	memcpy((char *)page + psize() - 10, "SWAPSPACE2", 10);
 	if (pwrite(fd, page, psize(), 0) == psize() && !fsync(fd))
 		ret = 0;
@@ -144,25 +143,20 @@ static int area_format(int area, size_t nr_pages, int nr_bad)
 	return ret;
 }
 
-static bool area_is_ours(int area)
-{
-	int fd = open(area_path(area), O_RDONLY);
-	char label[16] = "";
-
-	if (fd < 0)
-		return false;
-	pread(fd, label, sizeof(label), LABEL);
-	close(fd);
-	return !strncmp(label, NAME, sizeof(label));
-}
-
 int swap_area_remove(int area)
 {
-	if (swap_area_off(area) && errno != EINVAL)
-		return -errno;
+	int ret = swap_area_off(area);
+
+	/* EINVAL: it is not on; ENOENT: there is no such device any more */
+	if (ret && ret != -EINVAL && ret != -ENOENT)
+		return ret;
 	/* udev may hold the device for a moment: EBUSY */
-	return wait_until(!write_string(str("/sys/block/zram%d/reset", area), "1") &&
-			  !write_string(ZRAM "hot_remove", str("%d", area))) ? 0 : -EBUSY;
+	if (ret != -ENOENT &&
+	    !wait_until(!write_string(str("/sys/block/zram%d/reset", area), "1") &&
+			!write_string(ZRAM "hot_remove", str("%d", area))))
+		return -EBUSY;
+	state->area[area] = false;
+	return 0;
 }
 
 /* A new area that is not on yet. */
@@ -172,6 +166,7 @@ static int area_new(size_t nr_pages, bool rotational, int flags, int nr_bad)
 
 	if (area < 0 || area >= NR_AREAS)
 		return area < 0 ? area : -ENOSPC;
+	state->area[area] = true;
 	area_flags[area] = flags;
 	ret = write_string(str("/sys/block/zram%d/disksize", area),
 			   str("%zu", nr_pages * psize())) ?:
@@ -217,7 +212,7 @@ long swap_area_used(int area)
 
 	while (f && fgets(line, sizeof(line), f))
 		if (sscanf(line, "/dev/zram%d %*s %*u %ld", &id, &kb) == 2 &&
-		    (area < 0 ? area_is_ours(id) : id == area))
+		    (area < 0 ? id < NR_AREAS && state->area[id] : id == area))
 			sum += kb;
 	if (f)
 		fclose(f);
@@ -429,7 +424,8 @@ int check_gone(char **cgroup, int nr)
 		if (cgroup_rmdir(cgroup[i]))
 			return fail("cgroup %d cannot be removed\n", i);
 	/* on v1 two counters, of memory that is still being uncharged */
-	if (!wait_until((n = memcg_swap(parent)) == 0))
+	wait_until((n = memcg_swap(parent)) == 0);
+	if (n)
 		return fail("removed cgroups: leaked charge of %ld swap slots\n", n);
 	wait_until((lru_drain(), n = memcg_dying()) >= 0 && n <= dying);
 	return n >= 0 && n <= dying ? 0 : fail("%ld removed cgroups still exist\n", n - dying);
@@ -444,7 +440,7 @@ static int reset(void)
 	if (!access(parent, F_OK) && nftw(parent, nftw_rmdir, 16, FTW_PHYS | FTW_DEPTH))
 		ret = fail("cannot remove %s\n", parent);
 	for (area = 0; area < NR_AREAS; area++)
-		if (area_is_ours(area) && swap_area_remove(area))
+		if (state->area[area] && swap_area_remove(area))
 			ret = fail("cannot remove %s\n", area_path(area));
 	for (; state->nr; state->nr--)
 		if (write_string(state->setting[state->nr - 1].path,

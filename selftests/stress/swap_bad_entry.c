@@ -13,6 +13,8 @@
  * swap file entry" or "Bad swap offset entry", and no more than that the
  * process's count of swap entries is wrong then.
  */
+#define _GNU_SOURCE
+
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -59,7 +61,8 @@ static off_t find_table(int mem, const __u64 *pagemap)
 	while (ranges && fgets(line, sizeof(line), ranges)) {
 		if (!strstr(line, " : System RAM") || sscanf(line, "%lx-%lx", &addr, &end) != 2)
 			continue;
-		for (; addr < end; addr += psize())
+		/* whole pages only */
+		for (addr = (addr + psize() - 1) & -psize(); addr + psize() <= end + 1; addr += psize())
 			if (is_table(mem, addr, pagemap))
 				return addr;
 	}
@@ -68,11 +71,15 @@ static off_t find_table(int mem, const __u64 *pagemap)
 
 static void child_main(__u64 pte)
 {
-	int mem = open("/dev/mem", O_RDWR | O_SYNC);
-	struct worker w = { .pagemap = open("/proc/self/pagemap", O_RDONLY) };
+	struct worker w = {};
 	__u64 pagemap[NR_PTES];
 	off_t table;
+	int mem;
 
+	/* an oops at exit leaves them open, and others wait for the end of a pipe */
+	close_range(0, ~0U, 0);
+	mem = open("/dev/mem", O_RDWR | O_SYNC);
+	w.pagemap = open("/proc/self/pagemap", O_RDONLY);
 	if (op_map(&w, NR_PTES, MADV_NOHUGEPAGE) || op_fill(&w, 1, 0) || op_dontneed(&w, EMPTY, 1))
 		_exit(1);
 	if (pread(w.pagemap, pagemap, sizeof(pagemap),
