@@ -13,7 +13,7 @@
 
 [ $# = 7 ] || usage_die "usage: coverage.sh WORK TREE SERIES ACCEL-FILE SMP MEM JOBS"
 work=$1 tree=$2 series=$3 accel=$4 smp=$5 mem=$6 jobs=$7
-kernel=$work/gcov/after runs=$work/gcov/runs
+kernel=$work/gcov/after runs=$(realpath -m "$work/gcov/runs")
 mapfile -t sources < <(sed 's/[ \t]*#.*//; /^$/d; s|^|'"$top"'/patches/|' "$series" |
 	xargs sed -n 's|^+++ b/\(mm/.*\.c\)$|\1|p' | sort -u)
 mapfile -t profile < <(printf '%s\n' "${sources[@]}" | sed 's|.*/\(.*\)\.c$|GCOV_PROFILE_\1.o=y|')
@@ -21,7 +21,7 @@ mapfile -t profile < <(printf '%s\n' "${sources[@]}" | sed 's|.*/\(.*\)\.c$|GCOV
 rm -rf "$runs"
 mkdir -p "$runs/before"
 "$top/ci/apply.sh" "$tree" "$series" before
-(cd "$tree" && cp --parents "${sources[@]}" "$(realpath "$runs")/before")
+(cd "$tree" && cp --parents "${sources[@]}" "$runs/before")
 "$top/ci/apply.sh" "$tree" "$series" after
 env "${profile[@]}" "$top/ci/build.sh" "$tree" "$work/gcov/obj" "$kernel" bzImage "$jobs"
 
