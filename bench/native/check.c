@@ -13,6 +13,7 @@
  * sanitizer's report ends the program with the sanitizer's status.
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <getopt.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -28,6 +29,7 @@ extern const struct impl NAMED(impl);
 static const struct impl *const map = &NAMED(impl);
 
 #define RECORDS		(PAGE_SIZE / sizeof(uint16_t))	/* in a page of the map */
+#define MEMORY		64UL			/* pages that there are */
 #define SLOTS		(4 * RECORDS - 77)	/* of swap file 0 */
 #define SMALL_SLOTS	(3 * RECORDS)		/* of swap file 1, that comes and goes */
 #define HOT_SLOTS	64UL			/* where neighbours meet often */
@@ -285,7 +287,10 @@ int main(int argc, char **argv)
 			" slots)] [-w no-handover|second-writer]\n");
 		return 2;
 	}
-	standin_memory(64);
+	standin_memory(MEMORY);
+	if (map->swapon(1, (MEMORY + 1) * RECORDS) != -ENOMEM || standin_pages_in_use() ||
+	    map->lookup(swp_entry(1, 0)))
+		fail("a swapon without memory leaves something");
 	if (map->swapon(0, SLOTS))
 		fail("swapon: no memory");
 	run_threads();
