@@ -43,7 +43,8 @@ failed_as()
 		failed "$run" "$what" || return 1
 		case $what in
 		console\ *)
-			! grep -E 'BUG:|kernel BUG at|Oops' "$run/console.log" | grep -qE "${what#console }" || oops=named
+			# No pipe: with pipefail, it fails when grep -q ends first.
+			! grep -qE "${what#console }" <<< "$(grep -E 'BUG:|kernel BUG at|Oops' "$run/console.log")" || oops=named
 			;;
 		esac
 	done
