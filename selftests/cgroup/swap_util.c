@@ -35,6 +35,7 @@
  * finds there what a killed one has left.
  */
 static struct state {
+	bool waited_in_vain;
 	bool area[NR_AREAS];
 	int nr;				/* settings */
 	struct {
@@ -110,6 +111,16 @@ static long complaints_read(void)
 bool kernel_complained(void)
 {
 	return complaints_read() != complaints;
+}
+
+bool wait_more(time_t begin)
+{
+	bool late = time(NULL) >= begin + (state && state->waited_in_vain ? NEXT_SECONDS :
+					   WAIT_SECONDS);
+
+	if (late && state)
+		state->waited_in_vain = true;
+	return !late && !kernel_complained();
 }
 
 long vm_event(const char *name)
@@ -505,6 +516,7 @@ static void state_init(void)
 	/* it is in a tmpfs and must not be swapped out itself */
 	if (state == MAP_FAILED || mlock(state, sizeof(*state)))
 		ksft_exit_fail_msg("cannot map " STATE_FILE "\n");
+	state->waited_in_vain = false;
 }
 
 void swap_test_init(int supported)

@@ -30,6 +30,7 @@
 /* Tests may run in an emulator: generous, but every wait has an end. */
 #define TEST_SECONDS	300
 #define WAIT_SECONDS	60
+#define NEXT_SECONDS	5		/* after a wait that was in vain */
 
 /* Freed slots that a CPU may keep, still charged: SWAP_SLOTS_CACHE_SIZE. */
 #define SLOT_CACHE	64
@@ -37,11 +38,10 @@
 /* Poll until @cond is true; false after a while, or if the kernel complains. */
 #define wait_until(cond)						\
 ({									\
-	time_t __end = time(NULL) + WAIT_SECONDS;			\
+	time_t __begin = time(NULL);					\
 	bool __ok;							\
 									\
-	while (!(__ok = (cond)) && time(NULL) < __end &&		\
-	       !kernel_complained())					\
+	while (!(__ok = (cond)) && wait_more(__begin))			\
 		usleep(20000);						\
 	__ok;								\
 })
@@ -65,6 +65,7 @@ int swap_test_begin(void);
  */
 int swap_test_undo(void);
 bool kernel_complained(void);
+bool wait_more(time_t begin);
 /* Write a file of sysfs or procfs, until swap_test_undo(). */
 int setting_write(const char *path, const char *value);
 /* A counter in /proc/vmstat, by name. */
