@@ -38,7 +38,7 @@ FIXTURE(paths)
 {
 	char *cgroup[2];
 	struct worker worker[2];
-	int area;
+	int area, fd;			/* of /dev/snapshot: swapoff waits for its slots */
 };
 
 FIXTURE_SETUP(paths)
@@ -54,6 +54,8 @@ FIXTURE_SETUP(paths)
 FIXTURE_TEARDOWN(paths)
 {
 	workers_kill(self->worker, 2);
+	if (self->fd > 0)
+		close(self->fd);
 	EXPECT_EQ(0, swap_test_undo());
 }
 
@@ -208,7 +210,7 @@ TEST_F_TIMEOUT(paths, hibernation, TEST_SECONDS)
 {
 	struct resume_swap_area dev = { };
 	struct worker *w = self->worker;
-	int i, fd;
+	int i;
 	loff_t block;
 	struct stat st;
 	char path[32];
@@ -217,9 +219,9 @@ TEST_F_TIMEOUT(paths, hibernation, TEST_SECONDS)
 	snprintf(path, sizeof(path), "/dev/zram%d", self->area);
 	ASSERT_EQ(0, stat(path, &st));
 	dev.dev = st.st_rdev;
-	fd = open("/dev/snapshot", O_RDONLY);
-	ASSERT_LE(0, fd);
-	ASSERT_EQ(0, ioctl(fd, SNAPSHOT_SET_SWAP_AREA, &dev));
+	self->fd = open("/dev/snapshot", O_RDONLY);
+	ASSERT_LT(0, self->fd);
+	ASSERT_EQ(0, ioctl(self->fd, SNAPSHOT_SET_SWAP_AREA, &dev));
 
 	/* one leaves its slots to hibernation, while the other one swaps */
 	ASSERT_EQ(0, workers_call(w, 2, op_fill, 1));
@@ -229,8 +231,8 @@ TEST_F_TIMEOUT(paths, hibernation, TEST_SECONDS)
 	worker_send(&w[0], op_swap);
 	for (i = 0; i < 2 * NR_HIBERNATION; i++) {
 		if (i == NR_HIBERNATION)
-			ASSERT_EQ(0, ioctl(fd, SNAPSHOT_FREE_SWAP_PAGES));
-		ASSERT_EQ(0, ioctl(fd, SNAPSHOT_ALLOC_SWAP_PAGE, &block));
+			ASSERT_EQ(0, ioctl(self->fd, SNAPSHOT_FREE_SWAP_PAGES));
+		ASSERT_EQ(0, ioctl(self->fd, SNAPSHOT_ALLOC_SWAP_PAGE, &block));
 	}
 	rounds = READ_ONCE(shared->rounds);
 	ASSERT_TRUE(wait_until(READ_ONCE(shared->rounds) > rounds));
@@ -242,9 +244,8 @@ TEST_F_TIMEOUT(paths, hibernation, TEST_SECONDS)
 	EXPECT_EQ(NR_PAGES, memcg_swap(self->cgroup[0]));
 	EXPECT_EQ(0, memcg_swap(self->cgroup[1]));
 	EXPECT_EQ(NR_PAGES + NR_HIBERNATION, swap_slots_used());
-	ASSERT_EQ(0, ioctl(fd, SNAPSHOT_FREE_SWAP_PAGES));
+	ASSERT_EQ(0, ioctl(self->fd, SNAPSHOT_FREE_SWAP_PAGES));
 	EXPECT_EQ(0, check_workers(self->cgroup, w, 2));
-	close(fd);
 	EXPECT_EQ(0, worker_call(&w[0], op_verify));
 	EXPECT_EQ(0, check_end(self));
 }

@@ -91,9 +91,7 @@ static void child_main(__u64 pte)
 	_exit(0);
 }
 
-FIXTURE(bad_entry)
-{
-};
+FIXTURE(bad_entry) { };
 
 FIXTURE_VARIANT(bad_entry)
 {
