@@ -197,7 +197,8 @@ static long interrupt(FIXTURE_DATA(swapoff) *self, int sig)
 	int i;
 
 	for (i = 0; i < 20 && !ret && !used; i++) {
-		if ((i && swap_area_on(self->area)) || workers_pageout(self->worker, NR, NR_PAGES) ||
+		if ((i && swap_area_on(self->area)) ||
+		    workers_pageout(self->worker, NR, NR_PAGES) ||
 		    worker_start(&caller, self->cgroup[0], NR))
 			return -EIO;
 		worker_send(&caller, op_swapoff, self->area);
