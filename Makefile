@@ -69,7 +69,9 @@ $(foreach t,$(TESTS),$(if $(filter $(t),$(programs)),,\
 
 $(foreach m,$(MUTANTS),$(if $(filter $(m),$(mutants)),,\
 	$(error MUTANTS: $(m) is not in selftests/mutants; allowed: $(mutants))))
-$(if $(filter check bisect mutants known,$(MAKECMDGOALS)),$(if $(LLVM),$(error LLVM=$(LLVM) is not for $(MAKECMDGOALS))))
+whole   := $(filter check check-all bisect mutants known devmem coverage series-checks,$(MAKECMDGOALS))
+$(if $(whole),$(if $(LLVM),$(error LLVM=$(LLVM) is not for $(whole))))
+$(if $(whole),$(if $(TOPIC),$(error TOPIC=$(TOPIC) is not for $(whole))))
 
 # A source of one's own has a folder of its own, so has each compiler.
 work    := $(O)/$(BASE)$(if $(KSRC),-ksrc)
@@ -114,14 +116,6 @@ show-failed = { awk '/^(not )?ok/ { failed = /^not/ } failed' $(1); false; }
 .DEFAULT_GOAL := help
 
 ##@ The two commands
-
-.PHONY: check-all
-check-all: check ## and all that takes longer: devmem, each topic, coverage, mutants, bisect
-	+@$(MAKE) --no-print-directory devmem
-	+@$(foreach t,$(topics),$(MAKE) --no-print-directory run TOPIC=$(t) &&) true
-	+@$(MAKE) --no-print-directory coverage
-	+@$(MAKE) --no-print-directory mutants
-	+@$(MAKE) --no-print-directory bisect VARIANT=default
 
 .PHONY: run
 run: ## build before and after the series, boot both, test, report
@@ -210,7 +204,15 @@ clean: ## remove the build folder
 help: ## this text
 	@ci/help.sh Makefile
 
-##@ Parts of the check
+##@ Parts of the check, and what takes longer
+
+.PHONY: check-all
+check-all: check ## and all that takes longer: devmem, each topic, coverage, mutants, bisect
+	+@$(MAKE) --no-print-directory devmem
+	+@$(foreach t,$(topics),$(MAKE) --no-print-directory run TOPIC=$(t) &&) true
+	+@$(MAKE) --no-print-directory coverage
+	+@$(MAKE) --no-print-directory mutants
+	+@$(MAKE) --no-print-directory bisect VARIANT=default
 
 .PHONY: check-deps
 check-deps: ## deps, and what the checks need besides

@@ -47,7 +47,12 @@ mail()
 	export GIT_AUTHOR_DATE=${GIT_AUTHOR_DATE:-$(date -R)}
 	{
 		printf 'selftests/cgroup: %s\n\n' "$subject"
-		sed -n '\|^/\*$|,\|^ \*/$| { \|^ \*/$|q; s/^ \* \{0,1\}//p }' "$from/$1" | fmt -w 74
+		# Wrapped again, an item of a list with its indent.
+		sed -n '\|^/\*$|,\|^ \*/$| { \|^ \*/$|q; s/^ \* \{0,1\}//p }' "$from/$1" |
+			perl -MText::Wrap -00 -ne '$Text::Wrap::columns = 75; s/\n+$//;
+				print join("\n", map { my $in = /^( *- )/ ? " " x length $1 : "";
+					my $to = s/^( *- )// ? $1 : ""; s/\s+/ /g; s/^ | $//g;
+					wrap($to, $in, $_) } split /\n(?= *- )/), "\n\n"'
 	} | git commit -qsF -
 	basename "$(git format-patch -1 --start-number "$number" -N --zero-commit --no-signature -o "$work/out")"
 }

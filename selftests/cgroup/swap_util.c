@@ -465,17 +465,17 @@ int swap_test_begin(void)
 	char zswap[8] = "";
 	int i, ret;
 
+	complaints = complaints_read();
 	/* there is something left if the last test has timed out */
 	ret = reset() ?: cgroups_create() ?: cg_enter_current(str("%s/test", parent));
 	/* the checks turn a swap area off, which waits for RCU */
 	ret = ret ?: setting_write("/sys/kernel/rcu_expedited", "1");
 	/* no page is read in that nobody has asked for */
 	ret = ret ?: setting_write("/proc/sys/vm/page-cluster", "0");
-	/* to write it, even N, would set zswap up: no large folio is read then */
+	/* writing even N initialises zswap, which disables swapin of large folios */
 	if (read_text(ZSWAP, zswap, sizeof(zswap)) > 0 && *zswap == 'Y')
 		ret = ret ?: setting_write(ZSWAP, "N");
 	drain_area = ret ?: area_new(16, false, 0, 0);
-	complaints = complaints_read();
 	if (ret || drain_area < 0)
 		return fail("cannot set the test up: %d\n", ret ?: drain_area);
 	/* on v1 there may be others that something pins */

@@ -3,8 +3,6 @@
 #define _GNU_SOURCE
 
 #include <errno.h>
-#include <signal.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include "swap_util.h"
@@ -72,7 +70,7 @@ int check_v1_swap(struct v1_cgroups *v)
 	return ret;
 }
 
-/* A cgroup whose id has lost its last reference is not charged any more. */
+/* New swap is charged, which it is not if the id has lost its last reference. */
 static int check_new_charges(struct v1_cgroups *v, int i)
 {
 	struct worker w = {};
@@ -127,7 +125,6 @@ static void child_main(struct worker *w, int child)
 	bool corrupt = false;
 	long i;
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	cpu_pin(child);
 	while (!__atomic_load_n(&shared->stop, __ATOMIC_ACQUIRE)) {
 		phase = __atomic_load_n(&shared->phase, __ATOMIC_ACQUIRE);

@@ -10,7 +10,7 @@
  *
  * Here processes of many cgroups swap pages and large folios out and in, and
  * free swap slots one by one, in ranges, and in the batches of a page table.
- * After each step, every cgroup must be charged for exactly what pagemap says
+ * After that, every cgroup must be charged for exactly what pagemap says
  * that it has in swap, and all together for the slots in use. (6.12 keeps freed
  * slots in per-CPU caches, still charged: these are drained first.) Each page
  * is verified when it is read. At the end, after swapoff, nothing may be
@@ -431,7 +431,7 @@ TEST_F_TIMEOUT(folios, whole_and_split, TEST_SECONDS)
 	EXPECT_LE((folios / SPLIT + 1) / 2, split);
 	EXPECT_LE((folios / SPLIT + 1) / 2, parts);
 	EXPECT_LE(folios / 2, out);
-	/* not if zswap was ever on, nor by the size of a page table */
+	/* not if zswap was ever on; never if PMD-sized */
 	if (vm_event("zswpout") <= 0 && n < swap_cluster_slots())
 		EXPECT_LE(folios / 8, in);
 }

@@ -24,7 +24,7 @@
 #define FIRST		33L		/* of these, used before the limit is hit */
 #define AREA		(3 * NR_PAGES)
 #define FOLIO_KB	64
-#define ROOM		128L		/* for what else a worker is charged for */
+#define ROOM		128L		/* for a worker's other memory */
 #define SWAP_MAX	"memory.swap.max"
 #define V1_MEMORY	"memory.limit_in_bytes"
 #define V1_MEMSW	"memory.memsw.limit_in_bytes"
@@ -100,7 +100,7 @@ static void swap_out(struct __test_metadata *_metadata, FIXTURE_DATA(limit) *sel
 {
 	long had = memcg_swap(self->cgroup[i]), max = event(self->cgroup[i], "max ");
 	long out = worker_call(&self->worker[i], op_swapped, 0, nr), now;
-	long fail = event(self->cgroup[i], "fail ");
+	long refused = event(self->cgroup[i], "fail ");
 	struct worker *w = &self->worker[i];
 
 	/* several times if a page is busy */
@@ -110,7 +110,7 @@ static void swap_out(struct __test_metadata *_metadata, FIXTURE_DATA(limit) *sel
 	EXPECT_EQ(had + more, memcg_swap(self->cgroup[i]));
 	max = event(self->cgroup[i], "max ") - max;
 	EXPECT_LE(nr - out - more, max);
-	EXPECT_LE(max, event(self->cgroup[i], "fail ") - fail);
+	EXPECT_LE(max, event(self->cgroup[i], "fail ") - refused);
 }
 
 /* Another cgroup uses all slots that are free, those that were given back too. */

@@ -108,7 +108,7 @@ static long op_write_slowly(struct worker *w, long me, long round)
 
 	for (i = 0; i < w->nr; i++) {
 		for (n = 0; done[n] >= 0; n++) {
-			while (__atomic_load_n(&done[n], __ATOMIC_RELAXED) + LEAD <= i) {
+			while (READ_ONCE(done[n]) + LEAD <= i) {
 				sched_yield();
 				if (time(NULL) > end)
 					return -ETIMEDOUT;
@@ -122,7 +122,7 @@ static long op_write_slowly(struct worker *w, long me, long round)
 			if (n < 0)
 				return n;
 		}
-		__atomic_store_n(&done[me], i + 1, __ATOMIC_RELAXED);
+		WRITE_ONCE(done[me], i + 1);
 	}
 	return 0;
 }

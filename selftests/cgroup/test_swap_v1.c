@@ -23,7 +23,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include "../kselftest_harness.h"
@@ -102,7 +101,6 @@ static long op_fork_part(struct worker *w, long a, long b)
 	long i;
 
 	if (!pid) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		for (i = 0; i < w->nr; i++)
 			if (!part(i))
 				madvise(w->mem + i * psize(), psize(), MADV_DONTNEED);

@@ -53,7 +53,7 @@ static long op_load(struct worker *w, long seed, long b)
 	long gen, i, n, half = w->nr / 2;
 	int status;
 
-	for (gen = 1; !__atomic_load_n(&shared->stop, __ATOMIC_RELAXED); gen++) {
+	for (gen = 1; !READ_ONCE(shared->stop); gen++) {
 		op_fill(w, gen, 0);
 		for (i = 0; i < w->nr; i += n) {
 			n = 1 + (i + gen + seed) % 61;
@@ -181,7 +181,7 @@ TEST_F_TIMEOUT(swapoff, while_others_swap, TEST_SECONDS)
 		ASSERT_EQ(0, swap_area_off(area[i]));
 		ASSERT_EQ(0, swap_area_on(area[i]));
 	}
-	__atomic_store_n(&shared->stop, 1, __ATOMIC_RELAXED);
+	WRITE_ONCE(shared->stop, 1);
 	for (i = 0; i < NR; i++)
 		ASSERT_EQ(0, worker_wait(&w[i]));
 	ASSERT_EQ(0, swap_area_off(area[0]));
@@ -189,7 +189,7 @@ TEST_F_TIMEOUT(swapoff, while_others_swap, TEST_SECONDS)
 	check_end(_metadata, self);
 }
 
-/* Interrupt a swapoff that has begun, until one has not ended by then. */
+/* Try until a swapoff is interrupted before it has finished. */
 static long interrupt(FIXTURE_DATA(swapoff) *self, int sig)
 {
 	struct worker caller;
@@ -319,7 +319,7 @@ TEST_F_TIMEOUT(swapoff, discarded_clusters_are_used_again, TEST_SECONDS)
 		EXPECT_EQ(0, check_empty(self->cgroup, NR));
 		ASSERT_EQ(0, worker_call(w, op_dontneed, 0, slots));
 	}
-	/* in each round, but maybe the last, three clusters: not that of the header */
+	/* two of the three clusters without the header, in all rounds but the last */
 	EXPECT_LE(i * slots + (i - 1) * 2 * cluster, zram_freed(self->area) - freed);
 	ASSERT_EQ(0, swap_area_off(self->area));
 	check_end(_metadata, self);

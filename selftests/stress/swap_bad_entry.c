@@ -115,8 +115,8 @@ FIXTURE_TEARDOWN(bad_entry)
 
 TEST_F_TIMEOUT(bad_entry, exit, TEST_SECONDS)
 {
-	int kmsg = open("/dev/kmsg", O_RDONLY | O_NONBLOCK), status = -1, seen = 0;
-	char line[8192] = "";
+	int kmsg = open("/dev/kmsg", O_RDONLY | O_NONBLOCK), status = -1, seen = 0, n;
+	char line[8192];
 	pid_t pid;
 
 	ASSERT_LE(0, lseek(kmsg, 0, SEEK_END));
@@ -127,8 +127,8 @@ TEST_F_TIMEOUT(bad_entry, exit, TEST_SECONDS)
 	/* after an oops it does not end */
 	EXPECT_TRUE(wait_until(waitpid(pid, &status, WNOHANG) == pid));
 	EXPECT_EQ(0, status);
-	while (read(kmsg, line, sizeof(line) - 1) > 0)
-		seen += !!strstr(line, variant->message);
+	for (; (n = read(kmsg, line, sizeof(line) - 1)) > 0; seen += !!strstr(line, variant->message))
+		line[n] = 0;
 	EXPECT_EQ(1, seen);
 }
 
