@@ -233,6 +233,7 @@ TEST_F_TIMEOUT(paths, hibernation, TEST_SECONDS)
 		if (i == NR_HIBERNATION)
 			ASSERT_EQ(0, ioctl(self->fd, SNAPSHOT_FREE_SWAP_PAGES));
 		ASSERT_EQ(0, ioctl(self->fd, SNAPSHOT_ALLOC_SWAP_PAGE, &block));
+		ASSERT_TRUE(i % 64 || !kernel_complained());
 	}
 	rounds = READ_ONCE(shared->rounds);
 	ASSERT_TRUE(wait_until(READ_ONCE(shared->rounds) > rounds));
