@@ -56,13 +56,13 @@ static long op_swap(struct worker *w, long rounds, long b)
 				return n;
 			out += n;
 		}
-		/* slots are freed here and there, one or some at a time */
-		for (i = 0; i < w->nr; i++)
-			if (i % 8 != 7 && !page_check(w, i))
-				return -EIO;
+		/* slots are freed here and there, some or one at a time */
 		for (i = 0; i < w->nr; i += 64)
 			if (op_dontneed(w, i, 8))
 				return -errno;
+		for (i = 0; i < w->nr; i++)
+			if (i % 8 != 7 && !page_check(w, i))
+				return -EIO;
 		if (op_verify(w, 0, 0))
 			return -EIO;
 	}
@@ -80,8 +80,8 @@ FIXTURE_SETUP(pages)
 {
 	self->nr = cpus_between(4, MAX_WORKERS);
 	ASSERT_EQ(0, swap_test_begin());
-	/* never half full: the kernel would empty the swap cache */
-	self->area = swap_area_add(4 * self->nr * NR_PAGES, false, 0);
+	/* slots are used again, but never half: the kernel would empty the swap cache */
+	self->area = swap_area_add(5 * self->nr * NR_PAGES / 2, false, 0);
 	ASSERT_LE(0, self->area);
 	ASSERT_EQ(0, workers_start(self->worker, self->cgroup, self->nr, NR_PAGES,
 				   MADV_NOHUGEPAGE));
