@@ -75,6 +75,8 @@ for option in BLK_DEV HIBERNATION HIBERNATION_SNAPSHOT_DEV MEMCG_V1 PROC_PAGE_MO
 	TRANSPARENT_HUGEPAGE USERFAULTFD ZRAM; do
 	insert "$to/config" CONFIG_ "CONFIG_$option=y"
 done
+# kselftest stops a program after 45 s otherwise.
+echo timeout=600 > "$to/settings"
 mail "add helpers for tests of swap accounting" swap_util.h swap_util.c
 
 for program in "$from"/test_*.c; do

@@ -16,6 +16,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/swap.h>
+#include <sys/sysinfo.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 
@@ -24,6 +25,7 @@
 #define NAME		"ksft_swap"	/* top cgroup */
 #define STATE_FILE	"/dev/" NAME	/* gone after a reboot */
 #define THP		"/sys/kernel/mm/transparent_hugepage/"
+#define MAX_PTES_SWAP	THP "khugepaged/max_ptes_swap"
 #define ZRAM		"/sys/class/zram-control/"
 #define ZSWAP		"/sys/module/zswap/parameters/enabled"
 #define V1_ROOT		"/sys/fs/cgroup/memory"
@@ -44,6 +46,7 @@ static struct state {
 	} setting[NR_SETTINGS];
 } *state;
 
+static bool zswap_was_on;
 static int version;			/* of the cgroup hierarchy */
 static char root[PATH_MAX / 4];		/* of the hierarchy */
 static char parent[PATH_MAX / 2];
@@ -53,7 +56,6 @@ static long dying, complaints;
 
 #define area_path(area)	str("/dev/zram%d", area)
 #define pmd_size()	read_number(THP "hpage_pmd_size")
-#define skip(...)	(ksft_print_header(), ksft_exit_skip(__VA_ARGS__))
 
 /* A string that the fourth call from now overwrites. */
 static __printf(1, 2) char *str(const char *fmt, ...)
@@ -123,13 +125,17 @@ bool wait_more(time_t begin)
 	return !late && !kernel_complained();
 }
 
-long vm_event(const char *name)
+bool zswap_used(void)
 {
-	char buf[65536], *value = NULL, *key = str("\n%s ", name);
+	FILE *f = fopen("/proc/vmstat", "r");
+	char line[128];
+	long n = 0;
 
-	if (read_text("/proc/vmstat", buf, sizeof(buf)) > 0)
-		value = strstr(buf, key);
-	return value ? atol(value + strlen(key)) : -ENOENT;
+	while (f && fgets(line, sizeof(line), f) && sscanf(line, "zswpout %ld", &n) != 1)
+		;
+	if (f)
+		fclose(f);
+	return n || zswap_was_on;
 }
 
 /* swap areas */
@@ -175,8 +181,10 @@ static int area_new(size_t nr_pages, bool rotational, int flags, int nr_bad)
 {
 	int ret, area = read_number(ZRAM "hot_add");
 
-	if (area < 0 || area >= NR_AREAS)
-		return area < 0 ? area : -ENOSPC;
+	if (area >= NR_AREAS)
+		area = write_string(ZRAM "hot_remove", str("%d", area)) ?: -ENOSPC;
+	if (area < 0)
+		return area;
 	state->area[area] = true;
 	area_flags[area] = flags;
 	ret = write_string(str("/sys/block/zram%d/disksize", area),
@@ -221,12 +229,13 @@ long swap_area_used(int area)
 	char line[256];
 	int id;
 
-	while (f && fgets(line, sizeof(line), f))
+	if (!f)
+		return -errno;
+	while (fgets(line, sizeof(line), f))
 		if (sscanf(line, "/dev/zram%d %*s %*u %ld", &id, &kb) == 2 &&
 		    (area < 0 ? id < NR_AREAS && state->area[id] : id == area))
 			sum += kb;
-	if (f)
-		fclose(f);
+	fclose(f);
 	return sum * 1024 / psize();
 }
 
@@ -237,7 +246,13 @@ int swap_drain_slot_caches(void)
 
 long swap_cluster_slots(void)
 {
-	return pmd_size() > 0 ? pmd_size() / psize() : 256;
+	return pmd_size() > 0 && psize() == 4096 ? pmd_size() / psize() : 256;
+}
+
+bool swap_takes_folios(int kb)
+{
+	/* not on arm64 with larger pages */
+	return psize() == 4096 && folio_stat(kb, "swpout") >= 0;
 }
 
 /* memory cgroups */
@@ -470,11 +485,16 @@ int swap_test_begin(void)
 	ret = reset() ?: cgroups_create() ?: cg_enter_current(str("%s/test", parent));
 	/* the checks turn a swap area off, which waits for RCU */
 	ret = ret ?: setting_write("/sys/kernel/rcu_expedited", "1");
-	/* no page is read in that nobody has asked for */
+	/* no page is read that nobody has asked for */
 	ret = ret ?: setting_write("/proc/sys/vm/page-cluster", "0");
+	ret = ret ?: setting_write("/proc/sys/vm/swappiness", "60");
+	if (!access(MAX_PTES_SWAP, W_OK))
+		ret = ret ?: setting_write(MAX_PTES_SWAP, "0");
 	/* writing even N initialises zswap, which disables swapin of large folios */
-	if (read_text(ZSWAP, zswap, sizeof(zswap)) > 0 && *zswap == 'Y')
+	if (read_text(ZSWAP, zswap, sizeof(zswap)) > 0 && *zswap == 'Y') {
 		ret = ret ?: setting_write(ZSWAP, "N");
+		zswap_was_on = true;
+	}
 	drain_area = ret ?: area_new(16, false, 0, 0);
 	if (ret || drain_area < 0)
 		return fail("cannot set the test up: %d\n", ret ?: drain_area);
@@ -522,6 +542,7 @@ static void state_init(void)
 void swap_test_init(int supported)
 {
 	const int bit[] = { MEMCG_DISABLED, MEMCG_V1, MEMCG_V2 };
+	struct sysinfo info;
 
 	version = !nr_memcgs() ? 0 : !access(V1_ROOT "/memory.limit_in_bytes", F_OK) ? 1 : 2;
 	snprintf(root, sizeof(root), V1_ROOT);
@@ -548,6 +569,8 @@ void swap_test_init(int supported)
 	if (version && access(str("%s/%s", parent, version == 1 ? "memory.memsw.usage_in_bytes" :
 				  "memory.swap.current"), R_OK))
 		skip("swap is not accounted to memory cgroups\n");
+	if (sysinfo(&info) || info.totalswap)
+		skip("other swap is on, turn it off\n");
 }
 
 /* workers */
@@ -733,7 +756,7 @@ int worker_pageout(struct worker *w, long nr)
 {
 	long n;
 
-	wait_until((lru_drain(), n = worker_call(w, op_pageout_left, nr)) == 0);
+	wait_until((lru_drain(), n = worker_call(w, op_pageout_left, nr)) <= 0);
 	return !n ? 0 : fail("%ld of %ld pages are not swapped out\n", n, nr);
 }
 
@@ -759,6 +782,19 @@ int check_workers(char **cgroup, struct worker *w, int nr)
 				   i, charged, n);
 	}
 	return ret;
+}
+
+int check_end(int area, char **cgroup, int nr_cgroups, struct worker *w, int nr)
+{
+	int i, ret = area < 0 ? 0 : swap_area_off(area);
+
+	ret = check_empty(cgroup, nr_cgroups) ?: ret;
+	for (i = 0; i < nr; i++) {
+		if (w[i].pid && worker_call(&w[i], op_verify))
+			ret = -1;
+		worker_stop(&w[i]);
+	}
+	return check_gone(cgroup, nr_cgroups) ?: ret;
 }
 
 /*

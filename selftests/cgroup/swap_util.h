@@ -26,8 +26,10 @@
 
 /* Say what is wrong; nonzero. */
 #define fail(...)	(ksft_print_msg(__VA_ARGS__), -1)
+/* In main(): all tests of the program. */
+#define skip(...)	(ksft_print_header(), ksft_exit_skip(__VA_ARGS__))
 
-/* Tests may run in an emulator: generous, but every wait has an end. */
+/* Tests may run in an emulator: generous, but every wait has an end (and see settings). */
 #define TEST_SECONDS	300
 #define WAIT_SECONDS	60
 #define NEXT_SECONDS	5		/* after a wait that was in vain */
@@ -52,8 +54,8 @@
 #define MEMCG_DISABLED	4		/* booted with cgroup_disable=memory */
 
 /*
- * Call first in main(). Skips the program if a feature is missing, waits for
- * other programs that use these helpers, and removes what a killed one left.
+ * Call first in main(). Skips the program if a feature is missing or other swap
+ * is on, waits for others that use these helpers, removes what a killed one left.
  */
 void swap_test_init(int supported);
 /* First in FIXTURE_SETUP: a top cgroup, page-cluster 0, no zswap. */
@@ -68,8 +70,8 @@ bool kernel_complained(void);
 bool wait_more(time_t begin);
 /* Write a file of sysfs or procfs, until swap_test_undo(). */
 int setting_write(const char *path, const char *value);
-/* A counter in /proc/vmstat, by name. */
-long vm_event(const char *name);
+/* Was zswap ever on? Large folios are not swapped in as a whole since then. */
+bool zswap_used(void);
 
 /*
  * Swap areas, by number: area n is /dev/zram<n>. The priority is the highest
@@ -89,6 +91,8 @@ long swap_area_used(int area);
 int swap_drain_slot_caches(void);
 /* Slots in a cluster: SWAPFILE_CLUSTER. */
 long swap_cluster_slots(void);
+/* Are folios of this size swapped out as a whole (CONFIG_THP_SWAP)? */
+bool swap_takes_folios(int kb);
 
 /* memory cgroups, all below memcg_parent() */
 int memcg_version(void);		/* 1, 2, or 0 if disabled */
@@ -151,6 +155,11 @@ long worker_wait(struct worker *w);
 void worker_stop(struct worker *w);
 void worker_kill(struct worker *w);
 void workers_kill(struct worker *w, int nr);
+/*
+ * The end of most tests: swapoff (if @area is not negative), and no cgroup is
+ * charged. The workers that are left verify what they have. All are gone then.
+ */
+int check_end(int area, char **cgroup, int nr_cgroups, struct worker *w, int nr);
 /* For each a new cgroup, a CPU and mapped memory. */
 int workers_start(struct worker *w, char **cgroup, int nr, long pages, int advice);
 /* Swap out all of the first @nr pages that were written; one may be busy for a while. */
@@ -159,7 +168,7 @@ int workers_pageout(struct worker *w, int nr, long pages);
 /* check_slots(0), and each cgroup is charged for what its worker has in swap. */
 int check_workers(char **cgroup, struct worker *w, int nr);
 
-/* requests; a and b are not used, and nr is all if it is 0 */
+/* requests; a and b are not used, an nr of 0 in op_verify and op_swapped means all */
 long op_map(struct worker *w, long nr, long advice);
 long op_fill(struct worker *w, long gen, long b);
 long op_write_half(struct worker *w, long parity, long gen);

@@ -16,10 +16,8 @@ void v1_test_init(void)
 {
 	swap_test_init(MEMCG_V1);
 	if (cg_write(memcg_parent(), MOVE_CHARGE, "1") ||
-	    cg_write(memcg_parent(), MOVE_CHARGE, "0")) {
-		ksft_print_header();
-		ksft_exit_skip("this kernel does not move charges\n");
-	}
+	    cg_write(memcg_parent(), MOVE_CHARGE, "0"))
+		skip("this kernel does not move charges\n");
 }
 
 int v1_setup(struct v1_cgroups *v, long nr_slots, long swapped)

@@ -25,18 +25,6 @@
 #include "../kselftest_harness.h"
 #include "swap_util.h"
 
-static int check_end(int area, char **cgroup, int nr_cgroups, struct worker *w, int nr)
-{
-	int i, ret = swap_area_off(area) ?: check_empty(cgroup, nr_cgroups);
-
-	for (i = 0; i < nr; i++) {
-		if (w[i].pid && worker_call(&w[i], op_verify))
-			ret = -1;
-		worker_stop(&w[i]);
-	}
-	return check_gone(cgroup, nr_cgroups) ?: ret;
-}
-
 /* Single pages, in one cgroup for each CPU. */
 #define MAX_WORKERS	16
 #define NR_PAGES	1024
@@ -224,7 +212,7 @@ FIXTURE_SETUP(mixed)
 {
 	long i, left, n = variant->kb ? variant->kb * 1024 / psize() : 1;
 
-	if (variant->kb && folio_stat(variant->kb, "swpout") < 0)
+	if (variant->kb && !swap_takes_folios(variant->kb))
 		SKIP(return, "no folios of %d kB", variant->kb);
 	ASSERT_EQ(0, swap_test_begin());
 	ASSERT_EQ(0, folio_only(variant->kb));
@@ -373,7 +361,7 @@ FIXTURE_VARIANT_ADD(folios, 2048kB) { 2048 };	/* 512 slots: 0 in 8 bits */
 
 FIXTURE_SETUP(folios)
 {
-	if (folio_stat(variant->kb, "swpout") < 0)
+	if (!swap_takes_folios(variant->kb))
 		SKIP(return, "no folios of %d kB", variant->kb);
 	ASSERT_EQ(0, swap_test_begin());
 	ASSERT_EQ(0, folio_only(variant->kb));
@@ -431,8 +419,8 @@ TEST_F_TIMEOUT(folios, whole_and_split, TEST_SECONDS)
 	EXPECT_LE((folios / SPLIT + 1) / 2, split);
 	EXPECT_LE((folios / SPLIT + 1) / 2, parts);
 	EXPECT_LE(folios / 2, out);
-	/* not if zswap was ever on; never if PMD-sized */
-	if (vm_event("zswpout") <= 0 && n < swap_cluster_slots())
+	/* never if PMD-sized */
+	if (!zswap_used() && n < swap_cluster_slots())
 		EXPECT_LE(folios / 8, in);
 }
 

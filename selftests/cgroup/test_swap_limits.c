@@ -59,9 +59,9 @@ FIXTURE_SETUP(limit)
 {
 	int i;
 
-	ASSERT_EQ(0, swap_test_begin());
-	if (variant->folio_kb && folio_stat(FOLIO_KB, "swpout") < 0)
+	if (variant->folio_kb && !swap_takes_folios(FOLIO_KB))
 		SKIP(return, "no folios of %d kB", FOLIO_KB);
+	ASSERT_EQ(0, swap_test_begin());
 	ASSERT_EQ(0, folio_only(variant->folio_kb));
 	self->advice = variant->folio_kb ? MADV_HUGEPAGE : MADV_NOHUGEPAGE;
 	self->area = swap_area_add(AREA + 1, false, 0);
@@ -185,11 +185,7 @@ TEST_F_TIMEOUT(limit, charges_are_exact, TEST_SECONDS)
 	(memcg_version() == 2 ? swap_max : memsw)(_metadata, self, variant->limited);
 	if (variant->folio_kb)
 		EXPECT_LE(folios, folio_stat(FOLIO_KB, "swpout"));
-	ASSERT_EQ(0, swap_area_off(self->area));
-	EXPECT_EQ(0, check_empty(self->cgroup, NR_CGROUPS));
-	EXPECT_EQ(0, workers_call(self->worker, 2, op_verify, 0, NR_PAGES));
-	workers_kill(self->worker, 2);
-	EXPECT_EQ(0, check_gone(self->cgroup, NR_CGROUPS));
+	EXPECT_EQ(0, check_end(self->area, self->cgroup, NR_CGROUPS, self->worker, 2));
 }
 
 int main(int argc, char **argv)

@@ -4,9 +4,8 @@
  *
  * There a swap area has no array with the cgroup of each slot, and each
  * function that writes or reads it has to see by itself that memory cgroups
- * are disabled, or it follows a pointer that is not there. Swap gets there on
- * many ways, and hardly anybody boots like this. All of the ways are taken
- * here, with single pages and huge ones: swap-out, swap-in by a fault and by
+ * are disabled, or it follows a pointer that is not there. All their callers are
+ * tested, with single pages and huge ones: swapout, swapin by a fault and by
  * readahead, unmap, exit, swapoff, and a swapon that fails.
  */
 #include "../kselftest_harness.h"
@@ -36,12 +35,12 @@ FIXTURE_SETUP(disabled)
 	char *cgroup;
 	int i, kb;
 
-	ASSERT_EQ(0, swap_test_begin());
 	self->nr = cpus_between(4, MAX_WORKERS);
 	self->pages = swap_cluster_slots();
 	kb = variant->advice == MADV_HUGEPAGE ? self->pages * psize() / 1024 : 0;
-	if (kb && folio_stat(kb, "swpout") < 0)
+	if (kb && !swap_takes_folios(kb))
 		SKIP(return, "no huge pages");
+	ASSERT_EQ(0, swap_test_begin());
 	ASSERT_EQ(0, folio_only(kb));
 	self->area = swap_area_add(4 * self->nr * self->pages, false, 0);
 	ASSERT_GE(self->area, 0);
