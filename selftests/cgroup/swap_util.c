@@ -30,6 +30,12 @@
 #define ZSWAP		"/sys/module/zswap/parameters/enabled"
 #define V1_ROOT		"/sys/fs/cgroup/memory"
 #define NR_AREAS	64
+/* CONFIG_THP_SWAP: who selects ARCH_WANTS_THP_SWAP, arm64 for 4 kB pages only */
+#if defined(__x86_64__) || defined(__aarch64__) || defined(__riscv) || defined(__loongarch__)
+#define THP_SWAP	(psize() == 4096)
+#else
+#define THP_SWAP	false
+#endif
 #define NR_SETTINGS	128
 
 /*
@@ -37,7 +43,7 @@
  * finds there what a killed one has left.
  */
 static struct state {
-	bool waited_in_vain;
+	bool wait_timed_out;
 	bool area[NR_AREAS];
 	int nr;				/* settings */
 	struct {
@@ -51,8 +57,9 @@ static int version;			/* of the cgroup hierarchy */
 static char root[PATH_MAX / 4];		/* of the hierarchy */
 static char parent[PATH_MAX / 2];
 static pid_t program;
-/* when the test began */
-static long dying, complaints;
+static long dying;			/* removed cgroups when the program began */
+static long complaints;			/* of the kernel when the test began */
+static cpu_set_t cpus_allowed;
 
 #define area_path(area)	str("/dev/zram%d", area)
 #define pmd_size()	read_number(THP "hpage_pmd_size")
@@ -115,13 +122,21 @@ bool kernel_complained(void)
 	return complaints_read() != complaints;
 }
 
+time_t seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec;
+}
+
 bool wait_more(time_t begin)
 {
-	bool late = time(NULL) >= begin + (state && state->waited_in_vain ? NEXT_SECONDS :
+	bool late = seconds() >= begin + (state && state->wait_timed_out ? NEXT_SECONDS :
 					   WAIT_SECONDS);
 
 	if (late && state)
-		state->waited_in_vain = true;
+		state->wait_timed_out = true;
 	return !late && !kernel_complained();
 }
 
@@ -131,10 +146,9 @@ bool zswap_used(void)
 	char line[128];
 	long n = 0;
 
-	while (f && fgets(line, sizeof(line), f) && sscanf(line, "zswpout %ld", &n) != 1)
+	while (fgets(line, sizeof(line), f) && sscanf(line, "zswpout %ld", &n) != 1)
 		;
-	if (f)
-		fclose(f);
+	fclose(f);
 	return n || zswap_was_on;
 }
 
@@ -176,8 +190,7 @@ int swap_area_remove(int area)
 	return 0;
 }
 
-/* A new area that is not on yet. */
-static int area_new(size_t nr_pages, bool rotational, int flags, int nr_bad)
+int swap_area_new(size_t nr_pages, enum area_kind kind)
 {
 	int ret, area = read_number(ZRAM "hot_add");
 
@@ -186,30 +199,24 @@ static int area_new(size_t nr_pages, bool rotational, int flags, int nr_bad)
 	if (area < 0)
 		return area;
 	state->area[area] = true;
-	area_flags[area] = flags;
+	area_flags[area] = kind == AREA_LAST ? 0 : SWAP_FLAG_PREFER | SWAP_FLAG_PRIO_MASK;
 	ret = write_string(str("/sys/block/zram%d/disksize", area),
 			   str("%zu", nr_pages * psize())) ?:
 	      write_string(str("/sys/block/zram%d/queue/rotational", area),
-			   rotational ? "1" : "0");
+			   kind == AREA_ROTATIONAL ? "1" : "0");
 	if (!ret && !wait_until(!access(area_path(area), W_OK)))
 		ret = -ENODEV;
-	ret = ret ?: area_format(area, nr_pages, nr_bad);
+	ret = ret ?: area_format(area, nr_pages, kind == AREA_BAD);
 	if (ret)
 		swap_area_remove(area);
 	return ret ?: area;
 }
 
-int swap_area_add(size_t nr_pages, bool rotational, int below)
+int swap_area_add(size_t nr_pages, enum area_kind kind)
 {
-	int area = area_new(nr_pages, rotational, below == AREA_LAST ? 0 :
-			    SWAP_FLAG_PREFER | (SWAP_FLAG_PRIO_MASK - below), 0);
+	int area = swap_area_new(nr_pages, kind);
 
 	return area < 0 ? area : swap_area_on(area) ?: area;
-}
-
-int swap_area_add_bad(size_t nr_pages)
-{
-	return area_new(nr_pages, false, 0, 1);
 }
 
 int swap_area_on(int area)
@@ -246,13 +253,12 @@ int swap_drain_slot_caches(void)
 
 long swap_cluster_slots(void)
 {
-	return pmd_size() > 0 && psize() == 4096 ? pmd_size() / psize() : 256;
+	return pmd_size() > 0 && THP_SWAP ? pmd_size() / psize() : 256;
 }
 
-bool swap_takes_folios(int kb)
+bool thp_swap_supported(int kb)
 {
-	/* not on arm64 with larger pages */
-	return psize() == 4096 && folio_stat(kb, "swpout") >= 0;
+	return THP_SWAP && folio_stat(kb, "swpout") >= 0;
 }
 
 /* memory cgroups */
@@ -306,22 +312,30 @@ static int cgroups_create(void)
 
 long memcg_swap(const char *cgroup)
 {
-	long both, memory = 0;
+	long both, memory, before, n = LONG_MIN;
+	int tries = 50;
 
 	if (version == 2) {
 		both = cg_read_long(cgroup, "memory.swap.current");
-	} else {
-		/*
-		 * Both are charged in the same batches, so only swap makes a
-		 * difference; it can be below 0 when something is wrong.
-		 */
+		return both < 0 ? -EIO : both / psize();
+	}
+	/*
+	 * Both are charged in the same batches, so only swap makes a difference,
+	 * which is below 0 when something is wrong. One is uncharged after the
+	 * other, so read until the difference is stable.
+	 */
+	do {
+		before = n;
 		memory = cg_read_long(cgroup, "memory.usage_in_bytes");
 		both = cg_read_long(cgroup, "memory.memsw.usage_in_bytes");
-	}
-	return both < 0 || memory < 0 ? -EIO : (both - memory) / psize();
+		if (both < 0 || memory < 0)
+			return -EIO;
+		n = (both - memory) / psize();
+	} while (n != before && --tries && !usleep(2000));
+	return n;
 }
 
-long memcg_memory(const char *cgroup)
+long memcg_usage(const char *cgroup)
 {
 	long bytes;
 
@@ -330,13 +344,13 @@ long memcg_memory(const char *cgroup)
 	return bytes < 0 ? -EIO : bytes / psize();
 }
 
-long memcg_user(const char *cgroup)
+long memcg_anon(const char *cgroup)
 {
 	if (version == 2)
 		return memcg_stat(cgroup, "anon");
-	/* kernel memory in a CPU's cache is cached as any memory after that */
+	/* makes cached bytes of kernel memory a cached page, which the next drain frees */
 	lru_drain();
-	return memcg_memory(cgroup) -
+	return memcg_usage(cgroup) -
 	       cg_read_long(cgroup, "memory.kmem.usage_in_bytes") / psize();
 }
 
@@ -428,20 +442,29 @@ int check_slots(long cached)
 		    used, charged, cached);
 }
 
+int check_charge(const char *cgroup, long charged, long pages)
+{
+	if (charged == pages)
+		return 0;
+	return fail("%s: %ld swap slots are charged, expected %ld\n", strrchr(cgroup, '/') + 1,
+		    charged, pages);
+}
+
+int check_swap(const char *cgroup, long pages)
+{
+	return check_slots(0) ?: check_charge(cgroup, memcg_swap(cgroup), pages);
+}
+
 int check_empty(char **cgroup, int nr)
 {
 	int i, ret = 0;
-	long n;
 
-	for (i = 0; i < nr; i++) {
-		n = memcg_swap(cgroup[i]);
-		if (n)
-			ret = fail("cgroup %d: leaked charge of %ld swap slots\n", i, n);
-	}
+	for (i = 0; i < nr; i++)
+		ret = check_charge(cgroup[i], memcg_swap(cgroup[i]), 0) ?: ret;
 	return ret;
 }
 
-int check_gone(char **cgroup, int nr)
+int check_released(char **cgroup, int nr)
 {
 	long n;
 	int i;
@@ -478,7 +501,7 @@ static int reset(void)
 int swap_test_begin(void)
 {
 	char zswap[8] = "";
-	int i, ret;
+	int ret;
 
 	complaints = complaints_read();
 	/* there is something left if the last test has timed out */
@@ -495,16 +518,16 @@ int swap_test_begin(void)
 		ret = ret ?: setting_write(ZSWAP, "N");
 		zswap_was_on = true;
 	}
-	drain_area = ret ?: area_new(16, false, 0, 0);
+	drain_area = ret ?: swap_area_new(16, AREA_LAST);
 	if (ret || drain_area < 0)
 		return fail("cannot set the test up: %d\n", ret ?: drain_area);
-	/* on v1 there may be others that something pins */
-	for (i = 0; i < 50 && (lru_drain(), dying = memcg_dying()) > 0; i++)
-		usleep(20000);
+	/* those of the last test, if it has not leaked one */
+	if (!wait_until((lru_drain(), memcg_dying()) <= dying))
+		dying = memcg_dying();
 	return 0;
 }
 
-int swap_test_undo(void)
+int swap_test_end(void)
 {
 	int ret = cg_enter_current(root) ?: reset();
 
@@ -536,13 +559,14 @@ static void state_init(void)
 	/* it is in a tmpfs and must not be swapped out itself */
 	if (state == MAP_FAILED || mlock(state, sizeof(*state)))
 		ksft_exit_fail_msg("cannot map " STATE_FILE "\n");
-	state->waited_in_vain = false;
+	state->wait_timed_out = false;
 }
 
 void swap_test_init(int supported)
 {
 	const int bit[] = { MEMCG_DISABLED, MEMCG_V1, MEMCG_V2 };
 	struct sysinfo info;
+	int tries;
 
 	version = !nr_memcgs() ? 0 : !access(V1_ROOT "/memory.limit_in_bytes", F_OK) ? 1 : 2;
 	snprintf(root, sizeof(root), V1_ROOT);
@@ -563,9 +587,15 @@ void swap_test_init(int supported)
 	complaints = complaints_read();
 	state_init();
 	program = getpid();
-	if (pthread_atfork(NULL, NULL, program_fork) || atexit(program_exit) || reset() ||
-	    cgroups_create())
+	/* or else a cgroup is charged for what it is the first to use of the program */
+	if (mlockall(MCL_CURRENT) || sched_getaffinity(0, sizeof(cpus_allowed), &cpus_allowed) ||
+	    pthread_atfork(NULL, NULL, program_fork) || atexit(program_exit) || reset())
 		ksft_exit_fail_msg("cannot set up\n");
+	/* on v1 there may be others that something pins */
+	for (tries = 50; version == 1 && (dying = memcg_dying()) > 0 && tries; tries--)
+		usleep(20000);
+	if (cgroups_create())
+		ksft_exit_fail_msg("cannot create %s\n", parent);
 	if (version && access(str("%s/%s", parent, version == 1 ? "memory.memsw.usage_in_bytes" :
 				  "memory.swap.current"), R_OK))
 		skip("swap is not accounted to memory cgroups\n");
@@ -601,14 +631,12 @@ int cpu_pin(int n)
 	cpu_set_t cpus;
 	int cpu;
 
-	n %= online_cpus();
-	for (cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-		CPU_ZERO(&cpus);
-		CPU_SET(cpu, &cpus);
-		if (!sched_setaffinity(0, sizeof(cpus), &cpus) && !n--)
-			return 0;
-	}
-	return -EINVAL;
+	n %= CPU_COUNT(&cpus_allowed);
+	for (cpu = 0; !CPU_ISSET(cpu, &cpus_allowed) || n--; cpu++)
+		;
+	CPU_ZERO(&cpus);
+	CPU_SET(cpu, &cpus);
+	return sched_setaffinity(0, sizeof(cpus), &cpus) ? -errno : 0;
 }
 
 void lru_drain(void)
@@ -756,7 +784,7 @@ int worker_pageout(struct worker *w, long nr)
 {
 	long n;
 
-	wait_until((lru_drain(), n = worker_call(w, op_pageout_left, nr)) <= 0);
+	wait_until((n = worker_call(w, op_pageout_left, nr)) <= 0 || (lru_drain(), false));
 	return !n ? 0 : fail("%ld of %ld pages are not swapped out\n", n, nr);
 }
 
@@ -772,15 +800,10 @@ int workers_pageout(struct worker *w, int nr, long pages)
 int check_workers(char **cgroup, struct worker *w, int nr)
 {
 	int i, ret = check_slots(0);
-	long n, charged;
 
-	for (i = 0; i < nr; i++) {
-		n = w[i].pid ? worker_call(&w[i], op_swapped) : 0;
-		charged = memcg_swap(cgroup[i]);
-		if (n != charged)
-			ret = fail("cgroup %d: %ld swap slots are charged, it has %ld\n",
-				   i, charged, n);
-	}
+	for (i = 0; i < nr; i++)
+		ret = check_charge(cgroup[i], memcg_swap(cgroup[i]),
+				   w[i].pid ? worker_call(&w[i], op_swapped) : 0) ?: ret;
 	return ret;
 }
 
@@ -794,7 +817,7 @@ int check_end(int area, char **cgroup, int nr_cgroups, struct worker *w, int nr)
 			ret = -1;
 		worker_stop(&w[i]);
 	}
-	return check_gone(cgroup, nr_cgroups) ?: ret;
+	return check_released(cgroup, nr_cgroups) ?: ret;
 }
 
 /*

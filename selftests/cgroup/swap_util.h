@@ -32,20 +32,20 @@
 /* Tests may run in an emulator: generous, but every wait has an end (and see settings). */
 #define TEST_SECONDS	300
 #define WAIT_SECONDS	60
-#define NEXT_SECONDS	5		/* after a wait that was in vain */
+#define NEXT_SECONDS	5		/* after one wait that has timed out */
 
-/* Freed slots that a CPU may keep, still charged: SWAP_SLOTS_CACHE_SIZE. */
+/* Freed slots in a CPU's slot cache, still charged: SWAP_SLOTS_CACHE_SIZE. */
 #define SLOT_CACHE	64
 
 /* Poll until @cond is true; false after a while, or if the kernel complains. */
 #define wait_until(cond)						\
 ({									\
-	time_t __begin = time(NULL);					\
+	time_t __begin = seconds();					\
 	bool __ok;							\
 									\
 	while (!(__ok = (cond)) && wait_more(__begin))			\
 		usleep(20000);						\
-	__ok;								\
+	__ok || (cond);							\
 })
 
 /* What a program can run on: the hierarchy with the memory controller. */
@@ -65,22 +65,24 @@ int swap_test_begin(void);
  * swap areas, restore all settings. Fails also if the kernel has complained
  * (warning, oops, bad page) since swap_test_begin().
  */
-int swap_test_undo(void);
+int swap_test_end(void);
 bool kernel_complained(void);
+time_t seconds(void);
 bool wait_more(time_t begin);
-/* Write a file of sysfs or procfs, until swap_test_undo(). */
+/* Write a file of sysfs or procfs, until swap_test_end(). */
 int setting_write(const char *path, const char *value);
 /* Was zswap ever on? Large folios are not swapped in as a whole since then. */
 bool zswap_used(void);
 
 /*
- * Swap areas, by number: area n is /dev/zram<n>. The priority is the highest
- * one minus @below; an AREA_LAST is used when all others are full.
+ * Swap areas, by number: area n is /dev/zram<n>. Those of the first two kinds
+ * have the highest priority, AREA_LAST is used when all others are full, swapon
+ * of AREA_BAD fails with -EINVAL once it has allocated everything.
  */
-#define AREA_LAST	(-1)
-int swap_area_add(size_t nr_pages, bool rotational, int below);
-/* The same, but swapon fails with -EINVAL once it has allocated everything. */
-int swap_area_add_bad(size_t nr_pages);
+enum area_kind { AREA_SSD, AREA_ROTATIONAL, AREA_LAST, AREA_BAD };
+/* A new area; one that is on. */
+int swap_area_new(size_t nr_pages, enum area_kind kind);
+int swap_area_add(size_t nr_pages, enum area_kind kind);
 int swap_area_on(int area);
 int swap_area_off(int area);
 int swap_area_remove(int area);
@@ -92,7 +94,7 @@ int swap_drain_slot_caches(void);
 /* Slots in a cluster: SWAPFILE_CLUSTER. */
 long swap_cluster_slots(void);
 /* Are folios of this size swapped out as a whole (CONFIG_THP_SWAP)? */
-bool swap_takes_folios(int kb);
+bool thp_swap_supported(int kb);
 
 /* memory cgroups, all below memcg_parent() */
 int memcg_version(void);		/* 1, 2, or 0 if disabled */
@@ -101,12 +103,12 @@ const char *memcg_parent(void);
 char *memcg_add(const char *name, int index);
 /* Pages charged to a cgroup and those below it: of swap; of memory. */
 long memcg_swap(const char *cgroup);
-long memcg_memory(const char *cgroup);
+long memcg_usage(const char *cgroup);
 int memcg_limit(const char *cgroup, const char *file, long pages);
 /* Pages by a key of memory.stat ("anon"); it lags behind, see check_stat(). */
 long memcg_stat(const char *cgroup, const char *key);
 /* Pages of user space in memory; exact, for differences of anonymous memory. */
-long memcg_user(const char *cgroup);
+long memcg_anon(const char *cgroup);
 /* Removed cgroups that still exist: below memcg_parent(); on v1 all. */
 long memcg_dying(void);
 /* Remove a cgroup and wait until it is offline; it may be pinned. */
@@ -119,10 +121,13 @@ int check_stat(const char *cgroup, const char *key, long pages);
  * in the swap cache are not: there are @cached of them at most.
  */
 int check_slots(long cached);
+/* check_slots(0), and the cgroup is charged for exactly @pages; only compare. */
+int check_swap(const char *cgroup, long pages);
+int check_charge(const char *cgroup, long charged, long pages);
 /* No swap is charged to these cgroups. */
 int check_empty(char **cgroup, int nr);
 /* These cgroups can be removed, and are freed then. */
-int check_gone(char **cgroup, int nr);
+int check_released(char **cgroup, int nr);
 
 /*
  * A worker is a process in a cgroup, pinned to a CPU, with private anonymous
@@ -232,8 +237,8 @@ struct v1_cgroups {
 void v1_test_init(void);
 /* Calls swap_test_begin(). */
 int v1_setup(struct v1_cgroups *v, long nr_slots, long swapped);
-/* Ends all processes, then calls swap_test_undo(). */
-int v1_undo(struct v1_cgroups *v);
+/* Ends all processes, then calls swap_test_end(). */
+int v1_end(struct v1_cgroups *v);
 /* Slots that a cgroup is charged for, without those of its worker. */
 long v1_swap(struct v1_cgroups *v, int i);
 /* Move a process, with what it is charged for or without. */

@@ -19,7 +19,6 @@
 #define _GNU_SOURCE
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "../kselftest_harness.h"
@@ -69,7 +68,7 @@ FIXTURE_SETUP(pages)
 	self->nr = cpus_between(4, MAX_WORKERS);
 	ASSERT_EQ(0, swap_test_begin());
 	/* slots are used again, but never half: the kernel would empty the swap cache */
-	self->area = swap_area_add(5 * self->nr * NR_PAGES / 2, false, 0);
+	self->area = swap_area_add(5 * self->nr * NR_PAGES / 2, AREA_SSD);
 	ASSERT_LE(0, self->area);
 	ASSERT_EQ(0, workers_start(self->worker, self->cgroup, self->nr, NR_PAGES,
 				   MADV_NOHUGEPAGE));
@@ -78,7 +77,7 @@ FIXTURE_SETUP(pages)
 FIXTURE_TEARDOWN(pages)
 {
 	workers_kill(self->worker, self->nr);
-	EXPECT_EQ(0, swap_test_undo());
+	EXPECT_EQ(0, swap_test_end());
 }
 
 static int check_pages(FIXTURE_DATA(pages) *self)
@@ -137,7 +136,7 @@ TEST_F_TIMEOUT(pages, read_ahead, TEST_SECONDS)
 static struct mix {
 	short memcg[MIX_PAGES];		/* cgroup of each page, by number */
 	short alias[1 << 16];		/* a page at each offset, modulo 2^16 */
-	/* what is in swap, by op_look() */
+	/* what is in swap, by op_scan_entries() */
 	struct {
 		long own[MIX_CGROUPS];	/* pages of each cgroup */
 		long mixed;		/* neighbours of different cgroups */
@@ -156,7 +155,7 @@ static long op_touch(struct worker *w, long memcg, long b)
 	return 0;
 }
 
-static long op_look(struct worker *w, long a, long b)
+static long op_scan_entries(struct worker *w, long a, long b)
 {
 	static __u64 off[MIX_PAGES];
 	long i, cluster = swap_cluster_slots();
@@ -212,11 +211,11 @@ FIXTURE_SETUP(mixed)
 {
 	long i, left, n = variant->kb ? variant->kb * 1024 / psize() : 1;
 
-	if (variant->kb && !swap_takes_folios(variant->kb))
+	if (variant->kb && !thp_swap_supported(variant->kb))
 		SKIP(return, "no folios of %d kB", variant->kb);
 	ASSERT_EQ(0, swap_test_begin());
 	ASSERT_EQ(0, folio_only(variant->kb));
-	self->area = swap_area_add(variant->slots, false, 0);
+	self->area = swap_area_add(variant->slots, AREA_SSD);
 	ASSERT_LE(0, self->area);
 
 	self->nr = variant->cgroups;
@@ -245,24 +244,20 @@ FIXTURE_SETUP(mixed)
 FIXTURE_TEARDOWN(mixed)
 {
 	worker_kill(&self->worker);
-	EXPECT_EQ(0, swap_test_undo());
+	EXPECT_EQ(0, swap_test_end());
 }
 
 /* Each cgroup is charged for what it has, whatever cgroup the process is in. */
 static int check_mixed(FIXTURE_DATA(mixed) *self)
 {
 	int i, ret = check_slots(0);
-	long charged;
 
 	memset(&mix->in, 0, sizeof(mix->in));
-	if (self->worker.pid && worker_call(&self->worker, op_look))
+	if (self->worker.pid && worker_call(&self->worker, op_scan_entries))
 		return -1;
-	for (i = 0; i < self->nr; i++) {
-		charged = memcg_swap(self->cgroup[i]);
-		if (charged != mix->in.own[i])
-			ret = fail("cgroup %d: %ld swap slots are charged, it has %ld\n", i,
-				   charged, mix->in.own[i]);
-	}
+	for (i = 0; i < self->nr; i++)
+		ret = check_charge(self->cgroup[i], memcg_swap(self->cgroup[i]),
+				   mix->in.own[i]) ?: ret;
 	return ret;
 }
 
@@ -361,11 +356,11 @@ FIXTURE_VARIANT_ADD(folios, 2048kB) { 2048 };	/* 512 slots: 0 in 8 bits */
 
 FIXTURE_SETUP(folios)
 {
-	if (!swap_takes_folios(variant->kb))
+	if (!thp_swap_supported(variant->kb))
 		SKIP(return, "no folios of %d kB", variant->kb);
 	ASSERT_EQ(0, swap_test_begin());
 	ASSERT_EQ(0, folio_only(variant->kb));
-	self->area = swap_area_add(NR_CGROUPS * 4 * FOLIO_PAGES, false, 0);
+	self->area = swap_area_add(NR_CGROUPS * 4 * FOLIO_PAGES, AREA_SSD);
 	ASSERT_LE(0, self->area);
 	ASSERT_EQ(0, workers_start(self->worker, self->cgroup, NR_CGROUPS, FOLIO_PAGES,
 				   MADV_HUGEPAGE));
@@ -374,7 +369,7 @@ FIXTURE_SETUP(folios)
 FIXTURE_TEARDOWN(folios)
 {
 	workers_kill(self->worker, NR_CGROUPS);
-	EXPECT_EQ(0, swap_test_undo());
+	EXPECT_EQ(0, swap_test_end());
 }
 
 /* Run @fn in both at the same time, and check; the sum of the results. */

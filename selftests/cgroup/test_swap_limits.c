@@ -25,7 +25,6 @@
 #define AREA		(3 * NR_PAGES)
 #define FOLIO_KB	64
 #define ROOM		128L		/* for a worker's other memory */
-#define SWAP_MAX	"memory.swap.max"
 #define V1_MEMORY	"memory.limit_in_bytes"
 #define V1_MEMSW	"memory.memsw.limit_in_bytes"
 
@@ -59,12 +58,12 @@ FIXTURE_SETUP(limit)
 {
 	int i;
 
-	if (variant->folio_kb && !swap_takes_folios(FOLIO_KB))
+	if (variant->folio_kb && !thp_swap_supported(FOLIO_KB))
 		SKIP(return, "no folios of %d kB", FOLIO_KB);
 	ASSERT_EQ(0, swap_test_begin());
 	ASSERT_EQ(0, folio_only(variant->folio_kb));
 	self->advice = variant->folio_kb ? MADV_HUGEPAGE : MADV_NOHUGEPAGE;
-	self->area = swap_area_add(AREA + 1, false, 0);
+	self->area = swap_area_add(AREA + 1, AREA_SSD);
 	ASSERT_GE(self->area, 0);
 	for (i = ABOVE; i <= FREE; i++) {
 		self->cgroup[i] = memcg_add("limit", i);
@@ -83,7 +82,7 @@ FIXTURE_TEARDOWN(limit)
 {
 	workers_kill(self->worker, 2);
 	worker_kill(&self->other);
-	EXPECT_EQ(0, swap_test_undo());
+	EXPECT_EQ(0, swap_test_end());
 }
 
 static long event(const char *cgroup, const char *key)
@@ -106,8 +105,7 @@ static void swap_out(struct __test_metadata *_metadata, FIXTURE_DATA(limit) *sel
 	/* several times if a page is busy */
 	wait_until((lru_drain(), now = worker_call(w, op_pageout, 0, nr)) >= out + more);
 	EXPECT_EQ(out + more, now);
-	EXPECT_EQ(0, check_slots(0));
-	EXPECT_EQ(had + more, memcg_swap(self->cgroup[i]));
+	EXPECT_EQ(0, check_swap(self->cgroup[i], had + more));
 	max = event(self->cgroup[i], "max ") - max;
 	EXPECT_LE(nr - out - more, max);
 	EXPECT_LE(max, event(self->cgroup[i], "fail ") - refused);
@@ -120,24 +118,25 @@ static void use_rest(struct __test_metadata *_metadata, FIXTURE_DATA(limit) *sel
 
 	ASSERT_EQ(0, start(self, &self->other, FREE, AREA));
 	EXPECT_TRUE(wait_until(worker_call(&self->other, op_pageout, 0, AREA) == AREA - used));
-	EXPECT_EQ(0, check_slots(0));
-	EXPECT_EQ(AREA - used, memcg_swap(self->cgroup[FREE]));
+	EXPECT_EQ(0, check_swap(self->cgroup[FREE], AREA - used));
 	EXPECT_EQ(0, worker_call(&self->other, op_verify, 0, AREA));
 	worker_stop(&self->other);
-	EXPECT_EQ(0, check_slots(0));
-	EXPECT_EQ(0, memcg_swap(self->cgroup[FREE]));
+	EXPECT_EQ(0, check_swap(self->cgroup[FREE], 0));
 	EXPECT_EQ(used, swap_slots_used());
 }
 
-static void swap_max(struct __test_metadata *_metadata, FIXTURE_DATA(limit) *self, int limited)
+/* Returns how many folios were swapped out whole, of those that the limit allows. */
+static long swap_max(struct __test_metadata *_metadata, FIXTURE_DATA(limit) *self, int limited)
 {
 	int last = limited == ABOVE ? OTHER_LEAF : LEAF;
+	long folios = folio_stat(FOLIO_KB, "swpout");
 	char **cgroup = self->cgroup;
 
-	ASSERT_EQ(0, memcg_limit(cgroup[limited], SWAP_MAX, MAX));
+	ASSERT_EQ(0, memcg_limit(cgroup[limited], "memory.swap.max", MAX));
 	swap_out(_metadata, self, LEAF, FIRST, FIRST);
 	swap_out(_metadata, self, last, NR_PAGES, MAX - FIRST);
 	swap_out(_metadata, self, LEAF, NR_PAGES, 0);
+	folios = folio_stat(FOLIO_KB, "swpout") - folios;
 	EXPECT_EQ(event(cgroup[LEAF], "max ") + event(cgroup[OTHER_LEAF], "max "),
 		  event(cgroup[ABOVE], "max "));
 	use_rest(_metadata, self);
@@ -147,44 +146,43 @@ static void swap_max(struct __test_metadata *_metadata, FIXTURE_DATA(limit) *sel
 	swap_out(_metadata, self, last, NR_PAGES, limited == ABOVE ? FIRST : MAX);
 	EXPECT_EQ(MAX, memcg_swap(cgroup[limited]));
 	use_rest(_metadata, self);
+	return folios;
 }
 
-static void memsw(struct __test_metadata *_metadata, FIXTURE_DATA(limit) *self, int limited)
+static long memsw(struct __test_metadata *_metadata, FIXTURE_DATA(limit) *self, int limited)
 {
 	struct worker *w = self->worker;
 	char *cgroup = self->cgroup[limited];
 	int i, n, nr = limited == ABOVE ? 2 : 1;
 	const long half = NR_PAGES / 2;
+	long folios = folio_stat(FOLIO_KB, "swpout");
 
 	ASSERT_EQ(0, workers_pageout(w, nr, NR_PAGES));
+	folios = folio_stat(FOLIO_KB, "swpout") - folios;
 	ASSERT_EQ(0, memcg_limit(cgroup, V1_MEMORY, nr * half));
 	EXPECT_EQ(-EBUSY, memcg_limit(cgroup, V1_MEMSW, nr * NR_PAGES - 1));
-	EXPECT_EQ(0, check_slots(0));
-	EXPECT_EQ(nr * NR_PAGES, memcg_swap(cgroup));
+	EXPECT_EQ(0, check_swap(cgroup, nr * NR_PAGES));
 	ASSERT_EQ(0, workers_call(w, nr, op_dontneed, half, half));
-	EXPECT_EQ(0, check_slots(0));
-	EXPECT_EQ(nr * half, memcg_swap(cgroup));
+	EXPECT_EQ(0, check_swap(cgroup, nr * half));
 	ASSERT_EQ(0, memcg_limit(cgroup, V1_MEMSW, nr * half + ROOM));
 	ASSERT_EQ(0, memcg_limit(cgroup, V1_MEMORY, nr * half + ROOM));
 
 	for (i = 0; i < 4 * nr; i++) {
 		n = i / nr % 2 ? half / 2 : half;
 		ASSERT_EQ(0, worker_call(&w[i % nr], op_verify, 0, n));
-		EXPECT_EQ(0, check_slots(0));
-		EXPECT_EQ(nr * half - n, memcg_swap(cgroup));
+		EXPECT_EQ(0, check_swap(cgroup, nr * half - n));
 		ASSERT_EQ(0, worker_pageout(&w[i % nr], half));
-		EXPECT_EQ(0, check_slots(0));
-		EXPECT_EQ(nr * half, memcg_swap(cgroup));
+		EXPECT_EQ(0, check_swap(cgroup, nr * half));
 	}
+	return folios;
 }
 
 TEST_F_TIMEOUT(limit, charges_are_exact, TEST_SECONDS)
 {
-	long folios = folio_stat(FOLIO_KB, "swpout") + MAX * psize() / (FOLIO_KB * 1024);
+	long folios = (memcg_version() == 2 ? swap_max : memsw)(_metadata, self, variant->limited);
 
-	(memcg_version() == 2 ? swap_max : memsw)(_metadata, self, variant->limited);
 	if (variant->folio_kb)
-		EXPECT_LE(folios, folio_stat(FOLIO_KB, "swpout"));
+		EXPECT_LE(MAX * psize() / (FOLIO_KB * 1024) - 1, folios);
 	EXPECT_EQ(0, check_end(self->area, self->cgroup, NR_CGROUPS, self->worker, 2));
 }
 

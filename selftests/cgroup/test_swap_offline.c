@@ -7,7 +7,7 @@
  *
  *  - The slots stay charged to it, and so to its ancestors, until they are
  *    freed. The last one lets it go.
- *  - Who reads a page in is charged for it, as an offline cgroup cannot be.
+ *  - Whoever faults a page in is charged for it, as an offline cgroup cannot be.
  *    While the cgroup is online, it is charged, whoever reads.
  *  - Pages in memory are swapped out later. If no slot holds the id any more,
  *    the nearest online ancestor is charged for the slot, so the slot must get
@@ -44,7 +44,7 @@ FIXTURE_SETUP(offline)
 
 	ASSERT_EQ(0, swap_test_begin());
 	self->dying = memcg_dying();
-	self->area = swap_area_add(4 * NR_PAGES, false, 0);
+	self->area = swap_area_add(4 * NR_PAGES, AREA_SSD);
 	ASSERT_GE(self->area, 0);
 	cgroup[PARENT] = memcg_add("parent", 0);
 	cgroup[OTHER] = memcg_add("other", 0);
@@ -60,7 +60,7 @@ FIXTURE_SETUP(offline)
 FIXTURE_TEARDOWN(offline)
 {
 	worker_kill(&self->worker);
-	EXPECT_EQ(0, swap_test_undo());
+	EXPECT_EQ(0, swap_test_end());
 }
 
 /*
@@ -73,12 +73,9 @@ static int check_charged(FIXTURE_DATA(offline) *self, long child, long other)
 	int i, ret = check_slots(0);
 	long n;
 
-	for (i = self->removed ? PARENT : CHILD; i < NR_CGROUPS; i++) {
-		n = memcg_swap(self->cgroup[i]);
-		if (n != expected[i])
-			ret = fail("%s is charged for %ld swap slots, not %ld\n",
-				   strrchr(self->cgroup[i], '/') + 1, n, expected[i]);
-	}
+	for (i = self->removed ? PARENT : CHILD; i < NR_CGROUPS; i++)
+		ret = check_charge(self->cgroup[i], memcg_swap(self->cgroup[i]),
+				   expected[i]) ?: ret;
 	n = swap_slots_used();
 	return n == child + other ? ret :
 	       fail("%ld swap slots are in use, not %ld\n", n, child + other);
@@ -90,9 +87,9 @@ static int check_pinned(FIXTURE_DATA(offline) *self, bool pinned)
 	long n;
 
 	wait_until((lru_drain(), n = memcg_dying() - self->dying) == pinned);
-	/* not just another one that is still on its way out */
-	if (pinned && n == pinned)
-		n = usleep(200000) ?: memcg_dying() - self->dying;
+	/* not just one that is still on its way out: a later one is gone */
+	if (pinned && n == pinned && !memcg_offline(memcg_add("later", 0)))
+		wait_until((n = memcg_dying() - self->dying) <= pinned);
 	return n == pinned ? 0 :
 	       fail("%ld removed cgroups exist, not %d\n", n, pinned);
 }
@@ -122,7 +119,7 @@ static void finish(struct __test_metadata *_metadata, FIXTURE_DATA(offline) *sel
 	ASSERT_EQ(0, check_pinned(self, false));
 	worker_stop(&self->worker);
 	ASSERT_EQ(0, swap_area_off(self->area));
-	EXPECT_EQ(0, check_gone(self->cgroup, NR_CGROUPS));
+	EXPECT_EQ(0, check_released(self->cgroup, NR_CGROUPS));
 }
 
 /* All pages are the child's: the worker reads some and unmaps some. */
@@ -130,21 +127,25 @@ static void all_of_child(struct __test_metadata *_metadata, FIXTURE_DATA(offline
 			 int advice)
 {
 	struct worker *w = &self->worker;
-	long user;
+	long user, folios;
 
 	map(_metadata, self, advice);
+	folios = folio_stat(FOLIO_KB, "swpout");
 	ASSERT_EQ(0, cg_enter(self->cgroup[CHILD], w->pid));
 	ASSERT_EQ(0, worker_call(w, op_fill, 2));
 	ASSERT_EQ(0, cg_enter(self->cgroup[OTHER], w->pid));
 	ASSERT_EQ(0, worker_pageout(w, NR_PAGES));
+	folios = folio_stat(FOLIO_KB, "swpout") - folios;
+	if (advice == MADV_HUGEPAGE)
+		EXPECT_LE(NR_PAGES * psize() / (FOLIO_KB * 1024) / 2, folios);
 	EXPECT_EQ(0, check_charged(self, NR_PAGES, 0));
 	remove_child(_metadata, self);
 	EXPECT_EQ(0, check_charged(self, NR_PAGES, 0));
 
-	user = memcg_user(self->cgroup[OTHER]);
+	user = memcg_anon(self->cgroup[OTHER]);
 	ASSERT_EQ(0, worker_call(w, op_verify, 0, HALF));
 	EXPECT_EQ(0, check_charged(self, HALF, 0));
-	EXPECT_EQ(user + HALF, memcg_user(self->cgroup[OTHER]));
+	EXPECT_EQ(user + HALF, memcg_anon(self->cgroup[OTHER]));
 	/* a part of a range, if it is a large folio's */
 	ASSERT_EQ(0, worker_call(w, op_dontneed, HALF, QUARTER - 1));
 	EXPECT_EQ(0, check_charged(self, QUARTER + 1, 0));
@@ -160,14 +161,10 @@ TEST_F_TIMEOUT(offline, small_pages_until_exit, TEST_SECONDS)
 
 TEST_F_TIMEOUT(offline, large_folios_until_unmapped, TEST_SECONDS)
 {
-	long folios = folio_stat(FOLIO_KB, "swpout");
-
-	if (!swap_takes_folios(FOLIO_KB))
+	if (!thp_swap_supported(FOLIO_KB))
 		SKIP(return, "no folios of %d kB", FOLIO_KB);
 	ASSERT_EQ(0, folio_only(FOLIO_KB));
 	all_of_child(_metadata, self, MADV_HUGEPAGE);
-	/* at least half of the folios of the two swap-outs */
-	EXPECT_LE(NR_PAGES * psize() / (FOLIO_KB * 1024), folio_stat(FOLIO_KB, "swpout") - folios);
 	ASSERT_EQ(0, worker_call(&self->worker, op_dontneed, HALF, HALF));
 	finish(_metadata, self);
 }
@@ -204,10 +201,10 @@ static void read_half(struct __test_metadata *_metadata, FIXTURE_DATA(offline) *
 	int i;
 
 	for (i = PARENT; i < NR_CGROUPS; i++)
-		user[i] = memcg_user(self->cgroup[i]) + (i == charged ? QUARTER : 0);
+		user[i] = memcg_anon(self->cgroup[i]) + (i == charged ? QUARTER : 0);
 	ASSERT_EQ(0, worker_call(&self->worker, op_read_half, parity, HALF));
 	for (i = PARENT; i < NR_CGROUPS; i++)
-		EXPECT_EQ(user[i], memcg_user(self->cgroup[i]));
+		EXPECT_EQ(user[i], memcg_anon(self->cgroup[i]));
 }
 
 TEST_F_TIMEOUT(offline, online_is_charged_for_reads_of_others, TEST_SECONDS)
@@ -219,7 +216,7 @@ TEST_F_TIMEOUT(offline, online_is_charged_for_reads_of_others, TEST_SECONDS)
 	EXPECT_EQ(0, check_charged(self, HALF, HALF));
 	/* each reads what is charged to the other; the child is the parent's too */
 	read_half(_metadata, self, EVEN, PARENT);
-	EXPECT_EQ(QUARTER, memcg_user(self->cgroup[CHILD]));
+	EXPECT_EQ(QUARTER, memcg_anon(self->cgroup[CHILD]));
 	EXPECT_EQ(0, check_charged(self, QUARTER, HALF));
 	ASSERT_EQ(0, cg_enter(self->cgroup[CHILD], w->pid));
 	read_half(_metadata, self, ODD, OTHER);

@@ -19,7 +19,6 @@
  */
 #include <limits.h>
 #include <sched.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "../kselftest_harness.h"
@@ -94,16 +93,17 @@ static int check_free(char **cgroup, struct worker *w, int nr, int area)
 static long *done;			/* pages, by worker */
 
 /* Write and swap out every other page, at the pace of the slowest worker. */
-static long op_write_slowly(struct worker *w, long me, long round)
+static long op_write_lockstep(struct worker *w, long me, long round)
 {
-	time_t end = time(NULL) + WAIT_SECONDS;
+	time_t begin;
 	long i, n;
 
 	for (i = 0; i < w->nr; i++) {
+		begin = seconds();
 		for (n = 0; done[n] >= 0; n++) {
 			while (READ_ONCE(done[n]) + LEAD <= i) {
 				sched_yield();
-				if (time(NULL) > end)
+				if (!wait_more(begin))
 					return -ETIMEDOUT;
 			}
 		}
@@ -137,7 +137,7 @@ FIXTURE_SETUP(neighbours)
 	self->nr = cpus_between(4, MAX_WORKERS);
 	/* so many that the caches are turned off when all are swapped out */
 	self->pages = (slots - CACHES_OFF / 2 * online_cpus()) / self->nr;
-	self->area = swap_area_add(slots, true, 0);
+	self->area = swap_area_add(slots, AREA_ROTATIONAL);
 	ASSERT_GE(self->area, 0);
 	ASSERT_EQ(0, slots_init(slots));
 	done = shared_alloc((self->nr + 1) * sizeof(*done));
@@ -149,7 +149,7 @@ FIXTURE_SETUP(neighbours)
 FIXTURE_TEARDOWN(neighbours)
 {
 	workers_kill(self->worker, self->nr);
-	EXPECT_EQ(0, swap_test_undo());
+	EXPECT_EQ(0, swap_test_end());
 }
 
 TEST_F_TIMEOUT(neighbours, of_other_cgroups, TEST_SECONDS)
@@ -160,7 +160,7 @@ TEST_F_TIMEOUT(neighbours, of_other_cgroups, TEST_SECONDS)
 		memset(done, 0, self->nr * sizeof(*done));
 		done[self->nr] = -1;
 		for (i = 0; i < self->nr; i++)
-			worker_send(&self->worker[i], op_write_slowly, i, round);
+			worker_send(&self->worker[i], op_write_lockstep, i, round);
 		for (i = 0; i < self->nr; i++)
 			ASSERT_EQ(0, worker_wait(&self->worker[i]));
 		ASSERT_EQ(0, workers_pageout(self->worker, self->nr, self->pages));
@@ -178,7 +178,7 @@ TEST_F_TIMEOUT(neighbours, of_other_cgroups, TEST_SECONDS)
 static long freed = LONG_MAX;		/* ranges of the worker, in its last turn */
 
 /* Fill as many empty ranges of @n pages as were freed, and swap them out. */
-static long op_fill_again(struct worker *w, long n, long max)
+static long op_refill(struct worker *w, long n, long max)
 {
 	static __u32 gen;
 	long i, k;
@@ -247,7 +247,7 @@ FIXTURE_SETUP(holes)
 
 	n = variant->n ?: swap_cluster_slots();
 	kb = n > 1 ? n * psize() / 1024 : 0;
-	if (kb && !swap_takes_folios(kb))
+	if (kb && !thp_swap_supported(kb))
 		SKIP(return, "no folios of %ld kB", kb);
 	ASSERT_EQ(0, swap_test_begin());
 	ASSERT_EQ(0, folio_only(kb));
@@ -259,10 +259,10 @@ FIXTURE_SETUP(holes)
 	pages = (n == 1 || n == swap_cluster_slots() ? 2 : 1) * swap_cluster_slots();
 	slots = self->half * pages + (n > 1 ? swap_cluster_slots() : 0);
 	self->ranges = (pages - (n == 1 ? SPARE + 1 : 0)) / n;
-	self->area = swap_area_add(slots, false, 0);
+	self->area = swap_area_add(slots, AREA_SSD);
 	ASSERT_GE(self->area, 0);
 	/* one that keeps the slot caches on, but is not used */
-	ASSERT_GE(swap_area_add(slots + CACHES_ON * online_cpus(), false, AREA_LAST), 0);
+	ASSERT_GE(swap_area_add(slots + CACHES_ON * online_cpus(), AREA_LAST), 0);
 	ASSERT_EQ(0, slots_init(slots));
 	ASSERT_EQ(0, workers_start(self->worker, self->cgroup, self->nr, self->ranges * n,
 				   n > 1 ? MADV_HUGEPAGE : MADV_NOHUGEPAGE));
@@ -271,15 +271,15 @@ FIXTURE_SETUP(holes)
 FIXTURE_TEARDOWN(holes)
 {
 	workers_kill(self->worker, self->nr);
-	EXPECT_EQ(0, swap_test_undo());
+	EXPECT_EQ(0, swap_test_end());
 }
 
-static void fill_again(struct __test_metadata *_metadata, FIXTURE_DATA(holes) *self, int first,
+static void refill(struct __test_metadata *_metadata, FIXTURE_DATA(holes) *self, int first,
 		       int nr, long max)
 {
 	struct worker *w = &self->worker[first];
 
-	ASSERT_EQ(0, workers_call(w, nr, op_fill_again, self->n, max));
+	ASSERT_EQ(0, workers_call(w, nr, op_refill, self->n, max));
 	ASSERT_EQ(0, workers_pageout(w, nr, self->ranges * self->n));
 }
 
@@ -290,10 +290,10 @@ TEST_F_TIMEOUT(holes, between_other_cgroups, TEST_SECONDS)
 	int odd;
 
 	/* one half fills the area and frees the odd ranges, which the other gets */
-	fill_again(_metadata, self, 0, self->half, self->ranges);
+	refill(_metadata, self, 0, self->half, self->ranges);
 	ASSERT_GE(workers_call(w, self->half, op_free, n, 1), min - min / 4);
 	ASSERT_EQ(0, check_workers(self->cgroup, w, self->nr));
-	fill_again(_metadata, self, self->half, self->half, self->ranges / 2);
+	refill(_metadata, self, self->half, self->half, self->ranges / 2);
 
 	for (odd = 1; odd >= 0; odd--) {
 		ASSERT_GT(workers_call(w, self->nr, op_free, n, odd), 0);
@@ -304,7 +304,7 @@ TEST_F_TIMEOUT(holes, between_other_cgroups, TEST_SECONDS)
 		if (n == 1)
 			ASSERT_GT(used, pages);
 		ASSERT_EQ(0, check_workers(self->cgroup, w, self->nr));
-		fill_again(_metadata, self, 0, self->nr, self->ranges);
+		refill(_metadata, self, 0, self->nr, self->ranges);
 		ASSERT_EQ(0, check_workers(self->cgroup, w, self->nr));
 		ASSERT_EQ(swap_slots_used(), swap_area_used(self->area));
 		ASSERT_GE(workers_call(w, self->nr, op_ranges, n), min);

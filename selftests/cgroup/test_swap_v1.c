@@ -16,8 +16,6 @@
  * charged, and kernels with CONFIG_DEBUG_VM stop at "kernel BUG at
  * mm/swap_cgroup.c", which syzbot saw in linux-next in August 2024
  * (4745e725b07d34503a64).
- *
- * Swap is memory.memsw.usage_in_bytes - memory.usage_in_bytes, which is exact.
  */
 #define _GNU_SOURCE
 
@@ -46,7 +44,7 @@ FIXTURE_SETUP(concurrent_move)
 
 FIXTURE_TEARDOWN(concurrent_move)
 {
-	EXPECT_EQ(0, v1_undo(&self->v1));
+	EXPECT_EQ(0, v1_end(&self->v1));
 }
 
 TEST_F_TIMEOUT(concurrent_move, of_many_entries, TEST_SECONDS)
@@ -135,7 +133,7 @@ FIXTURE_VARIANT_ADD(neighbours, charges_moved_large) { .charges_moved = true, .l
 
 FIXTURE_SETUP(neighbours)
 {
-	if (variant->large && !swap_takes_folios(FOLIO_KB))
+	if (variant->large && !thp_swap_supported(FOLIO_KB))
 		SKIP(return, "no folios of %d kB", FOLIO_KB);
 	ASSERT_EQ(0, v1_setup(&self->v1, AREA, SWAPPED));
 	ASSERT_EQ(0, folio_only(variant->large ? FOLIO_KB : 0));
@@ -146,22 +144,17 @@ FIXTURE_SETUP(neighbours)
 
 FIXTURE_TEARDOWN(neighbours)
 {
-	EXPECT_EQ(0, v1_undo(&self->v1));
+	EXPECT_EQ(0, v1_end(&self->v1));
 }
 
 /* Each cgroup is charged for its part of what is in swap. */
 static int check_parts(struct v1_cgroups *v)
 {
 	int i, ret = check_slots(0);
-	long n, charged;
 
-	for (i = 0; i < 2; i++) {
-		n = worker_call(&v->process, op_swapped_part, i);
-		charged = v1_swap(v, i);
-		if (n != charged)
-			ret = fail("cgroup %d: %ld swap slots are charged, it has %ld\n", i,
-				   charged, n);
-	}
+	for (i = 0; i < 2; i++)
+		ret = check_charge(v->cgroup[i], v1_swap(v, i),
+				   worker_call(&v->process, op_swapped_part, i)) ?: ret;
 	return ret;
 }
 

@@ -10,8 +10,7 @@
  *
  * When the arrays of two areas are mixed up, a slot is charged to the user of
  * the same offset in the other area. That shows if both are in use by
- * different cgroups, to the last slot. Slots are allocated in different ways
- * on solid-state and on rotational devices, and discard delays their reuse.
+ * different cgroups, to the last slot. Discard delays the reuse of slots.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -81,7 +80,7 @@ FIXTURE_SETUP(swapoff)
 	ASSERT_EQ(0, swap_test_begin());
 	shared = shared_alloc(sizeof(*shared));
 	ASSERT_NE(NULL, shared);
-	self->area = swap_area_add(AREA, false, 0);
+	self->area = swap_area_add(AREA, AREA_SSD);
 	ASSERT_GE(self->area, 0);
 	ASSERT_EQ(0, workers_start(self->worker, self->cgroup, NR, NR_PAGES, MADV_NOHUGEPAGE));
 	/* once before anything is counted, so that each has all the memory it needs */
@@ -94,7 +93,7 @@ FIXTURE_SETUP(swapoff)
 FIXTURE_TEARDOWN(swapoff)
 {
 	workers_kill(self->worker, NR);
-	EXPECT_EQ(0, swap_test_undo());
+	EXPECT_EQ(0, swap_test_end());
 }
 
 TEST_F_TIMEOUT(swapoff, charges_those_who_swapped_out, TEST_SECONDS)
@@ -115,7 +114,7 @@ TEST_F_TIMEOUT(swapoff, charges_those_who_swapped_out, TEST_SECONDS)
 		ASSERT_EQ(0, worker_call(&w[0], op_write_half, 1, round + 1));
 		ASSERT_EQ(0, cg_enter(cgroup[0], w[0].pid));
 		for (i = 0; i < NR; i++)
-			user[i] = memcg_user(cgroup[i]) - (i == 1 ? hole : 0);
+			user[i] = memcg_anon(cgroup[i]) - (i == 1 ? hole : 0);
 
 		ASSERT_EQ(0, workers_pageout(w, NR, NR_PAGES));
 		ASSERT_EQ(0, worker_call(&w[1], op_dontneed, 33, hole));
@@ -128,7 +127,7 @@ TEST_F_TIMEOUT(swapoff, charges_those_who_swapped_out, TEST_SECONDS)
 		ASSERT_EQ(0, swap_area_off(self->area));
 		EXPECT_EQ(0, check_empty(cgroup, NR));
 		for (i = 0; i < NR; i++)
-			EXPECT_EQ(user[i], memcg_user(cgroup[i]));
+			EXPECT_EQ(user[i], memcg_anon(cgroup[i]));
 		EXPECT_EQ(0, workers_call(w, NR, op_verify, 0, NR_PAGES));
 		ASSERT_EQ(0, swap_area_on(self->area));
 	}
@@ -146,23 +145,22 @@ TEST_F_TIMEOUT(swapoff, of_a_removed_cgroup_charges_the_caller, TEST_SECONDS)
 	ASSERT_EQ(0, cg_enter(cgroup[1], w[0].pid));
 	ASSERT_EQ(0, memcg_offline(cgroup[0]));
 	ASSERT_EQ(0, worker_call(&w[0], op_dontneed, 0, unmapped));
-	EXPECT_EQ(0, check_slots(0));
-	EXPECT_EQ(swap, memcg_swap(memcg_parent()));
+	EXPECT_EQ(0, check_swap(memcg_parent(), swap));
 
-	user = memcg_user(cgroup[2]);
+	user = memcg_anon(cgroup[2]);
 	ASSERT_EQ(0, worker_call(&w[2], op_swapoff, self->area));
 	EXPECT_EQ(0, memcg_swap(memcg_parent()));
-	EXPECT_EQ(user + swap, memcg_user(cgroup[2]));
+	EXPECT_EQ(user + swap, memcg_anon(cgroup[2]));
 	EXPECT_EQ(0, workers_call(w, NR, op_verify, 0, NR_PAGES));
 	workers_kill(w, NR);
-	EXPECT_EQ(0, check_gone(cgroup + 1, NR - 1));
+	EXPECT_EQ(0, check_released(cgroup + 1, NR - 1));
 }
 
 TEST_F_TIMEOUT(swapoff, while_others_swap, TEST_SECONDS)
 {
 	struct worker *w = self->worker;
 	/* of the same priority: both are used in turn */
-	int area[] = { self->area, swap_area_add(AREA, false, 0) }, i, round;
+	int area[] = { self->area, swap_area_add(AREA, AREA_SSD) }, i, round;
 
 	ASSERT_GE(area[1], 0);
 	for (i = 0; i < NR; i++)
@@ -195,7 +193,7 @@ static long interrupt(FIXTURE_DATA(swapoff) *self, int sig)
 			return -EIO;
 		worker_send(&caller, op_swapoff, self->area);
 		/* polled without a pause, which could be as long as the swapoff */
-		for (begin = time(NULL); swap_area_used(self->area) >= NR * NR_PAGES;)
+		for (begin = seconds(); swap_area_used(self->area) >= NR * NR_PAGES;)
 			if (!wait_more(begin))
 				return -ETIMEDOUT;
 		kill(caller.pid, sig);
@@ -232,19 +230,18 @@ TEST_F_TIMEOUT(swapoff, beyond_the_memory_limit_fails, TEST_SECONDS)
 	ASSERT_EQ(0, cg_enter(self->cgroup[1], w[0].pid));
 	/* nor must pages go to other areas, if there are any */
 	ASSERT_EQ(0, cg_write(cgroup, v1 ? "memory.swappiness" : "memory.swap.max", "0"));
-	user = memcg_user(cgroup);
-	ASSERT_EQ(0, memcg_limit(cgroup, limit, memcg_memory(cgroup) + room));
+	user = memcg_anon(cgroup);
+	ASSERT_EQ(0, memcg_limit(cgroup, limit, memcg_usage(cgroup) + room));
 	ASSERT_EQ(-ENOMEM, swap_area_off(self->area));
 	left = worker_call(&w[0], op_swapped, 0, NR_PAGES);
 	EXPECT_GT(NR_PAGES, left);
 	EXPECT_LE(NR_PAGES - room, left);
-	EXPECT_EQ(0, check_slots(0));
-	EXPECT_EQ(left, memcg_swap(cgroup));
-	EXPECT_EQ(user + NR_PAGES - left, memcg_user(cgroup));
+	EXPECT_EQ(0, check_swap(cgroup, left));
+	EXPECT_EQ(user + NR_PAGES - left, memcg_anon(cgroup));
 
 	ASSERT_EQ(0, cg_write(cgroup, limit, v1 ? "-1" : "max"));
 	ASSERT_EQ(0, swap_area_off(self->area));
-	EXPECT_EQ(user + NR_PAGES, memcg_user(cgroup));
+	EXPECT_EQ(user + NR_PAGES, memcg_anon(cgroup));
 	EXPECT_EQ(0, check_end(-1, self->cgroup, NR, self->worker, NR));
 }
 
@@ -256,7 +253,7 @@ TEST_F_TIMEOUT(swapoff, swapon_after_one_that_failed, TEST_SECONDS)
 	char path[32];
 
 	ASSERT_EQ(0, workers_pageout(w, 1, NR_PAGES));
-	area = swap_area_add_bad(AREA);
+	area = swap_area_new(AREA, AREA_BAD);
 	ASSERT_GE(area, 0);
 	for (i = 0; i < ROUNDS; i++)
 		EXPECT_EQ(-EINVAL, swap_area_on(area));
@@ -292,7 +289,7 @@ TEST_F_TIMEOUT(swapoff, discarded_clusters_are_used_again, TEST_SECONDS)
 	int i;
 
 	ASSERT_EQ(0, swap_area_remove(self->area));
-	self->area = swap_area_add(slots + 1, false, 0);
+	self->area = swap_area_add(slots + 1, AREA_SSD);
 	ASSERT_GE(self->area, 0);
 	ASSERT_EQ(0, swap_area_off(self->area));
 	sprintf(path, "/dev/zram%d", self->area);
@@ -321,26 +318,23 @@ static long op_entries(struct worker *w, long i, long b)
 	return swap_entries(w, 0, w->nr, shared->entry[i]);
 }
 
-/*
- * Two full areas, each used by one worker: a rotational one, which is filled
- * first, or two of the same priority, used in turn, as the workers take turns.
- */
-static void full(struct __test_metadata *_metadata, FIXTURE_DATA(swapoff) *self, bool in_turn)
+/* Two full areas, used in turn as the workers take turns. */
+TEST_F_TIMEOUT(swapoff, of_full_areas_of_the_same_priority, TEST_SECONDS)
 {
-	const long step = in_turn ? 1 : NR_PAGES, unmapped = 77;
+	const long unmapped = 77;
 	long i, k, a, b, same = 0, user[2], area[2];
 	struct worker *w = self->worker;
 
 	/* a CPU's slot cache is of one area */
-	if (in_turn && online_cpus() < 2)
+	if (online_cpus() < 2)
 		SKIP(return, "needs two CPUs");
 	ASSERT_EQ(0, swap_area_remove(self->area));
 	for (i = 0; i < 2; i++) {
-		area[i] = swap_area_add(NR_PAGES + 1, !in_turn && !i, in_turn ? 0 : i);
+		area[i] = swap_area_add(NR_PAGES + 1, AREA_SSD);
 		ASSERT_GE(area[i], 0);
 	}
-	for (i = 0; i < 2 * NR_PAGES / step; i++)
-		ASSERT_LE(0, worker_call(&w[i % 2], op_pageout, i / 2 * step, step));
+	for (i = 0; i < 2 * NR_PAGES; i++)
+		ASSERT_LE(0, worker_call(&w[i % 2], op_pageout, i / 2, 1));
 	ASSERT_EQ(0, workers_pageout(w, 2, NR_PAGES));
 	for (i = 0; i < 2; i++) {
 		ASSERT_EQ(NR_PAGES, swap_area_used(area[i]));
@@ -356,7 +350,7 @@ static void full(struct __test_metadata *_metadata, FIXTURE_DATA(swapoff) *self,
 	EXPECT_EQ(0, check_workers(self->cgroup, w, 2));
 
 	for (i = 0; i < 2; i++)
-		user[i] = memcg_user(self->cgroup[i]) + NR_PAGES;
+		user[i] = memcg_anon(self->cgroup[i]) + NR_PAGES;
 
 	/* free slots of the first one, take an area away: the rest stays as it is */
 	ASSERT_EQ(0, worker_call(&w[0], op_dontneed, 33, unmapped));
@@ -366,19 +360,9 @@ static void full(struct __test_metadata *_metadata, FIXTURE_DATA(swapoff) *self,
 		ASSERT_EQ(0, swap_area_off(area[k]));
 		for (i = 0; i < 2; i++)
 			EXPECT_EQ(user[i] - memcg_swap(self->cgroup[i]),
-				  memcg_user(self->cgroup[i]));
+				  memcg_anon(self->cgroup[i]));
 	}
 	EXPECT_EQ(0, check_end(-1, self->cgroup, NR, self->worker, NR));
-}
-
-TEST_F_TIMEOUT(swapoff, of_full_areas_one_rotational, TEST_SECONDS)
-{
-	full(_metadata, self, false);
-}
-
-TEST_F_TIMEOUT(swapoff, of_full_areas_of_the_same_priority, TEST_SECONDS)
-{
-	full(_metadata, self, true);
 }
 
 int main(int argc, char **argv)
