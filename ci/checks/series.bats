@@ -33,6 +33,18 @@ unnamed()
 
 map_functions="swap_cgroup_record swap_cgroup_clear lookup_swap_cgroup_id __lookup_swap_cgroup"
 
+@test "each fix applies alone" {
+	touched=$(sed -n 's|^--- a/||p' $patches | sort -u)
+	make -s apply STATE=before
+	(cd "$TREE" && for f in $touched; do [ ! -e "$f" ] || cp --parents "$f" "$BATS_TEST_TMPDIR"; done)
+	fixes=$(grep -- '-fixes/' <<< "$patches")
+	[ "$(wc -l <<< "$fixes")" -gt 1 ]
+	for fix in $fixes; do
+		echo "$fix"
+		patch -d "$BATS_TEST_TMPDIR" -p1 -F0 -s --dry-run < "$fix"
+	done
+}
+
 @test "record, clear and lookup take no lock and no atomic" {
 	# shellcheck disable=SC2086
 	run ci/lockless.sh "$WORK/default/after/vmlinux" $map_functions
