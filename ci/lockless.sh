@@ -15,14 +15,17 @@
 vmlinux=$1
 shift
 given=$(printf '%s|' "$@")
+# The compiler may give a changed copy of a function another name.
+suffix='(\.(isra|constprop|part)\.[0-9]+)*'
 
 found=0
 for function in "$@"; do
-	code=$(objdump -dr --no-show-raw-insn "--disassemble=$function" "$vmlinux" | sed -n "/<$function>:\$/,\$p")
-	[ -n "$code" ] || usage_die "$function is not in $vmlinux"
+	symbol=$(nm "$vmlinux" | awk '{ print $3 }' | grep -m 1 -xE "$function$suffix" || true)
+	[ -n "$symbol" ] || usage_die "$function is not in $vmlinux"
+	code=$(objdump -dr --no-show-raw-insn "--disassemble=$symbol" "$vmlinux" | sed -n "/<$symbol>:\$/,\$p")
 	offending=$(printf '%s\n' "$code" |
 		grep -E '\block\b|\bxchg[bwlq]? .*(\(|%gs:)|\bcall\b|\bjmp .*<[^+>]*>' |
-		grep -vE "(call|jmp) .*<(${given%|})>" || true)
+		grep -vE "(call|jmp) .*<(${given%|})$suffix>" || true)
 	if [ -n "$offending" ]; then
 		printf '%s\n' "$offending" | sed "s/^/$function: /"
 		found=1
