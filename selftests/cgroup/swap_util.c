@@ -44,6 +44,7 @@
  */
 static struct state {
 	bool wait_timed_out;
+	long dying;			/* removed cgroups before the test */
 	bool area[NR_AREAS];
 	int nr;				/* settings */
 	struct {
@@ -57,7 +58,6 @@ static int version;			/* of the cgroup hierarchy */
 static char root[PATH_MAX / 4];		/* of the hierarchy */
 static char parent[PATH_MAX / 2];
 static pid_t program;
-static long dying;			/* removed cgroups when the program began */
 static long complaints;			/* of the kernel when the test began */
 static cpu_set_t cpus_allowed;
 
@@ -476,8 +476,9 @@ int check_released(char **cgroup, int nr)
 	wait_until((n = memcg_swap(parent)) == 0);
 	if (n)
 		return fail("removed cgroups: leaked charge of %ld swap slots\n", n);
-	wait_until((lru_drain(), n = memcg_dying()) >= 0 && n <= dying);
-	return n >= 0 && n <= dying ? 0 : fail("%ld removed cgroups still exist\n", n - dying);
+	wait_until((lru_drain(), n = memcg_dying()) >= 0 && n <= state->dying);
+	return n >= 0 && n <= state->dying ? 0 :
+	       fail("%ld removed cgroups still exist\n", n - state->dying);
 }
 
 /* begin and end */
@@ -501,6 +502,7 @@ static int reset(void)
 int swap_test_begin(void)
 {
 	char zswap[8] = "";
+	time_t begin;
 	int ret;
 
 	complaints = complaints_read();
@@ -521,9 +523,10 @@ int swap_test_begin(void)
 	drain_area = ret ?: swap_area_new(16, AREA_LAST);
 	if (ret || drain_area < 0)
 		return fail("cannot set the test up: %d\n", ret ?: drain_area);
-	/* those of the last test, if it has not leaked one */
-	if (!wait_until((lru_drain(), memcg_dying()) <= dying))
-		dying = memcg_dying();
+	/* those of the last test, unless it has leaked one */
+	for (begin = seconds(); memcg_dying() > state->dying; lru_drain())
+		if (seconds() > begin + NEXT_SECONDS)
+			state->dying = memcg_dying();
 	return 0;
 }
 
@@ -592,7 +595,8 @@ void swap_test_init(int supported)
 	    pthread_atfork(NULL, NULL, program_fork) || atexit(program_exit) || reset())
 		ksft_exit_fail_msg("cannot set up\n");
 	/* on v1 there may be others that something pins */
-	for (tries = 50; version == 1 && (dying = memcg_dying()) > 0 && tries; tries--)
+	state->dying = 0;
+	for (tries = 50; version == 1 && (state->dying = memcg_dying()) > 0 && tries; tries--)
 		usleep(20000);
 	if (cgroups_create())
 		ksft_exit_fail_msg("cannot create %s\n", parent);

@@ -125,7 +125,6 @@ static void use_rest(struct __test_metadata *_metadata, FIXTURE_DATA(limit) *sel
 	EXPECT_EQ(used, swap_slots_used());
 }
 
-/* Returns how many folios were swapped out whole, of those that the limit allows. */
 static long swap_max(struct __test_metadata *_metadata, FIXTURE_DATA(limit) *self, int limited)
 {
 	int last = limited == ABOVE ? OTHER_LEAF : LEAF;
