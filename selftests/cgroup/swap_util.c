@@ -524,7 +524,7 @@ int swap_test_begin(void)
 	if (ret || drain_area < 0)
 		return fail("cannot set the test up: %d\n", ret ?: drain_area);
 	/* those of the last test, unless it has leaked one */
-	for (begin = seconds(); memcg_dying() > state->dying; lru_drain())
+	for (begin = seconds(); memcg_dying() > state->dying; lru_drain(), usleep(20000))
 		if (seconds() > begin + NEXT_SECONDS)
 			state->dying = memcg_dying();
 	return 0;
@@ -590,7 +590,7 @@ void swap_test_init(int supported)
 	complaints = complaints_read();
 	state_init();
 	program = getpid();
-	/* or else a cgroup is charged for what it is the first to use of the program */
+	/* or else the cgroup of its first user is charged for a page of the program */
 	if (mlockall(MCL_CURRENT) || sched_getaffinity(0, sizeof(cpus_allowed), &cpus_allowed) ||
 	    pthread_atfork(NULL, NULL, program_fork) || atexit(program_exit) || reset())
 		ksft_exit_fail_msg("cannot set up\n");

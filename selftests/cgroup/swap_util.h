@@ -26,7 +26,6 @@
 
 /* Say what is wrong; nonzero. */
 #define fail(...)	(ksft_print_msg(__VA_ARGS__), -1)
-/* In main(): all tests of the program. */
 #define skip(...)	(ksft_print_header(), ksft_exit_skip(__VA_ARGS__))
 
 /* Tests may run in an emulator: generous, but every wait has an end (and see settings). */

@@ -180,7 +180,7 @@ TEST_F_TIMEOUT(limit, charges_are_exact, TEST_SECONDS)
 {
 	long folios = (memcg_version() == 2 ? swap_max : memsw)(_metadata, self, variant->limited);
 
-	if (variant->folio_kb)
+	if (variant->folio_kb)	/* of those that fit, one is split after FIRST pages */
 		EXPECT_LE(MAX * psize() / (FOLIO_KB * 1024) - 1, folios);
 	EXPECT_EQ(0, check_end(self->area, self->cgroup, NR_CGROUPS, self->worker, 2));
 }
