@@ -30,15 +30,16 @@ boot_kernel()
 		"$2" "$3" "$smp" "$mem" "$4" || true
 }
 
-# failed_as RUN WHAT...: did that boot come to its end, and fail as each WHAT
-# says? WHAT is "COLLECTION:PROGRAM [CASE]", of which a case, or that case, must
-# have printed "not ok", or "console EXTENDED-REGEX". An oops that no WHAT names is
-# no such failure, nor is a test that was ended by its time, unless by that oops.
+# failed_as RUN WHAT...: did that boot come to its end (with oops=panic, that may be
+# a panic), and fail as each WHAT says? WHAT is "COLLECTION:PROGRAM [CASE]", of which
+# a case, or that case, must have printed "not ok", or "console EXTENDED-REGEX". An
+# oops that no WHAT names is no such failure, nor is a test that was ended by its
+# time, unless by that oops.
 failed_as()
 {
 	local run=$1 what oops=
 	shift
-	grep -q '^guest: end' "$run/console.log" || return 1
+	grep -q '^guest: end\|Kernel panic - not syncing: Fatal exception' "$run/console.log" || return 1
 	for what; do
 		failed "$run" "$what" || return 1
 		case $what in

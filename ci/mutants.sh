@@ -86,6 +86,10 @@ try()
 		echo "does not apply or build"
 		return
 	fi
+	# Where the console alone tells, an oops is the end of the boot: the task
+	# may have died with a folio locked, and the test would wait for that folio.
+	printf '%s\n' "${by[@]}" | grep -qv '^console ' ||
+		printf 'oops=panic ' >> "$dir/$variant/after/boot-parameters"
 	for n in $(seq "$boots"); do
 		seen=yes
 		# Each has a kernel to itself: what one breaks is not the other's.

@@ -28,7 +28,7 @@ mkdir -p "$run"
 cp "$kernel/.config" "$run/config"
 cp "$kernel/command" "$run/kernel-command"
 # A program that is named runs in any case; else not what is known to fail
-# without the series, what is too slow for a debug kernel, nor what fails on
+# without the series, what is too slow with lock debugging, nor what fails on
 # purpose.
 awk -v cgroup="$cgroup" -v tests=" $tests " -v state="$(basename "$kernel")" \
     -v variant="$(basename "$(dirname "$kernel")")" '
@@ -36,7 +36,7 @@ awk -v cgroup="$cgroup" -v tests=" $tests " -v state="$(basename "$kernel")" \
 	tests !~ /^ *$/              { if (index(tests, " " $1 " ")) print; next }
 	$1 ~ /^guest:/               { next }
 	/after-only/ && state != "after" { next }
-	/not-debug/ && variant ~ /^debug/ { next }
+	/default-only/ && variant != "default" { next }
 	/devmem/ && variant != "devmem"  { next }
 	{ print }
 ' "$top/selftests/plan" > "$run/plan"
