@@ -45,7 +45,7 @@ failed_as()
 		case $what in
 		console\ *)
 			# No pipe: with pipefail, it fails when grep -q ends first.
-			! grep -qE "${what#console }" <<< "$(grep -E 'BUG:|kernel BUG at|Oops' "$run/console.log")" || oops=named
+			! grep -qE "${what#console }" <<< "$(grep -E 'BUG:|kernel BUG at|Oops' "$run/console.log" || true)" || oops=named
 			;;
 		esac
 	done
