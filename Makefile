@@ -222,7 +222,7 @@ check-deps: ## deps, and what the checks need besides
 .PHONY: host-tests
 host-tests: ## tests of the host side (bats)
 	@mkdir -p $(SESSION)
-	@bats --formatter tap ci/tests > $(SESSION)/host.tap || $(call show-failed,$(SESSION)/host.tap)
+	@bats --jobs 4 --formatter tap ci/tests > $(SESSION)/host.tap || $(call show-failed,$(SESSION)/host.tap)
 
 .PHONY: bisect
 bisect: $(work)/initramfs.cpio accel ## patch after patch: it builds, boots and passes

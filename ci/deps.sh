@@ -21,7 +21,7 @@ declare -A packages=(
 		libssl-dev:/usr/include/openssl/ssl.h util-linux:flock
 		coccinelle:spatch python3-dev:python3-config
 		busybox-static:/bin/busybox qemu-system-x86:qemu-system-x86_64"
-	[check]="shellcheck:shellcheck bats:bats codespell:codespell"
+	[check]="shellcheck:shellcheck bats:bats parallel:parallel codespell:codespell"
 	[micro]="clang:clang valgrind:valgrind gnuplot-nox:gnuplot"
 	[llvm]="clang:clang lld:ld.lld llvm:llvm-objcopy"
 	[base-6.12]="linux-source-6.12:/usr/src/linux-source-6.12.tar.xz"

@@ -30,7 +30,7 @@ deps()
 }
 
 @test "nothing missing: exit status 0, not a word" {
-	tools shellcheck bats codespell
+	tools shellcheck bats parallel codespell
 	deps check check
 	is 0 "$status"
 	is "" "$output"
@@ -60,7 +60,7 @@ deps()
 }
 
 @test "install asks apt-get for what is missing and no more, and looks again" {
-	tools bats
+	tools bats parallel
 	cat > "$tmp/bin/apt-get" <<-EOF
 		#!/bin/sh
 		echo "\$*" >> "$tmp/apt"
