@@ -211,6 +211,7 @@ check-all: check ## and all that takes longer: devmem, each topic, coverage, mut
 	+@$(MAKE) --no-print-directory devmem
 	+@$(foreach t,$(topics),$(MAKE) --no-print-directory run TOPIC=$(t) &&) true
 	+@$(MAKE) --no-print-directory boot VARIANT=debug TESTS=cgroup:test_zswap
+	+@$(MAKE) --no-print-directory boot VARIANT=debug CGROUP=v1 TESTS=cgroup:test_swapoff
 	+@$(MAKE) --no-print-directory coverage
 	+@$(MAKE) --no-print-directory mutants
 	+@$(MAKE) --no-print-directory bisect VARIANT=default
