@@ -37,6 +37,7 @@ awk -v cgroup="$cgroup" -v tests=" $tests " -v state="$(basename "$kernel")" \
 	$1 ~ /^guest:/               { next }
 	/after-only/ && state != "after" { next }
 	/default-only/ && variant != "default" { next }
+	/not-debug/ && variant == "debug" { next }
 	/devmem/ && variant != "devmem"  { next }
 	{ print }
 ' "$top/selftests/plan" > "$run/plan"
