@@ -213,6 +213,19 @@ known()
 	is 0 "$output"
 }
 
+@test "where the console alone tells, an oops ends the boot" {
+	mutant 0001-a "console kernel BUG at" ASSERTION
+	mutant 0002-b "mm:swap_x swap_x.one" MISTAKE
+	stand_in test-boot 'mkdir -p "$4"; echo "$8 $(cat "$1/boot-parameters" 2> /dev/null)" >> "$tmp/log"
+		printf "%s\n" "kernel BUG at mm/x.c:1!" "Kernel panic - not syncing: Fatal exception" > "$4/console.log"
+		touch "$4/ktap.log"; echo "{}" > "$4/verdict.json"'
+	mutants
+	is 1 "$status"
+	has "1 of 2 caught"
+	is "mm:swap_x oops=panic" "$(grep -m 1 oops "$tmp/log" | xargs)"
+	is 1 "$(grep -c oops=panic "$tmp/log")"
+}
+
 @test "the real mutants and known failures name what is there" {
 	local f key
 	cd "$top"

@@ -83,6 +83,24 @@ boot()
 	grep -q 'guest.cgroup=v1.*guest.tests=mm:swap_memcg$' "$tmp/seen"
 }
 
+# planned VARIANT: the programs that a v2 boot of that kernel gets
+planned()
+{
+	mkdir -p "$tmp/build/6.12/$1"
+	cp -r "$tmp/build/6.12/lockstat/after" "$tmp/build/6.12/$1"
+	kernel=$tmp/build/6.12/$1/after
+	boot pass v2
+	cut -f1 "$run/plan" | paste -sd' '
+}
+
+@test "what is too slow for a kernel does not run on it, whatever the compiler" {
+	printf '%s\t%s\t%s\t%s\n' cgroup:a v2 1 "" cgroup:b v2 1 default-only cgroup:c v2 1 not-debug \
+		> "$repo/selftests/plan"
+	is "cgroup:a cgroup:b cgroup:c" "$(planned default-llvm)"
+	is "cgroup:a" "$(planned debug-llvm)"
+	is "cgroup:a cgroup:c" "$(planned gcov)"
+}
+
 @test "TESTS names one, even a failure on purpose, whole words only" {
 	boot panic v2 guest:panic
 	is guest:panic "$(cut -f1 "$run/plan")"
