@@ -7,26 +7,45 @@
 # `make help` lists targets and variables. Each step is a script in ci/ that
 # reads top to bottom; this file only says what depends on what.
 
-BASE    ?= 6.12
-KSRC    ?=
-VARIANT ?= lockstat
-TOPIC   ?=
-STATE   ?= after
-CGROUP  ?= v2
-ACCEL   ?= auto
-SMP     ?= 4
-MEM     ?= 1G
-TESTS   ?=
+## series of the kernel: a file in series/
+BASE ?= 6.12
+## the kernel source in place of the distribution's package: a directory, a
+## tarball, or DIR@REVISION of a git tree; it is only read
+KSRC ?=
+## before and after just this topic, on top of those that it builds on
+TOPIC ?=
+## kernel configuration: a row of kernel-config/variants
+VARIANT ?= default
+## before or after the series, or TOPIC
+STATE ?= after
+## the memory controller's hierarchy in the guest: v1 v2, or off
+CGROUP ?= v2
+## programs of the plan (all that it has for STATE, VARIANT and CGROUP)
+TESTS ?=
+## mutants (all of them)
 MUTANTS ?=
-JOBS    ?= $(shell nproc)
-O       ?= build
-V       ?= 0
-
-# kbuild's own names, handed on to it.
-ARCH          ?= x86_64
+## rows of check-all by name (all of them)
+ROWS ?=
+## auto, kvm or tcg; for make load also icount: QEMU counts instructions
+ACCEL ?= auto
+## the guest's CPUs
+SMP ?= 4
+## the guest's memory
+MEM ?= 1G
+## processes of a build (number of CPUs)
+JOBS ?= $(shell nproc)
+## the build folder
+O ?= build
+## as kbuild has it: a file in ci/arch/
+ARCH ?= x86_64
+## as kbuild has it
 CROSS_COMPILE ?=
-LLVM          ?=
-export ARCH V
+## as kbuild has it (LLVM=1: clang)
+LLVM ?=
+## as kbuild has it
+V ?= 0
+
+export ARCH V BASE TOPIC SMP MEM JOBS TESTS ACCEL
 ifneq ($(CROSS_COMPILE),)
 export CROSS_COMPILE
 else
@@ -39,10 +58,8 @@ unexport LLVM
 endif
 
 bases    := $(notdir $(wildcard series/*))
+archs    := $(notdir $(wildcard ci/arch/*))
 variants := $(shell awk '$$1 ~ /^[a-z]/ { print $$1 }' kernel-config/variants)
-mutants  := $(sort $(notdir $(basename $(wildcard selftests/mutants/*.patch))))
-topics   := $(shell sed -n 's|^$(BASE)/\([^/]*\)/.*|\1|p' series/$(BASE) | uniq)
-programs := $(shell awk '$$1 ~ /:/ { print $$1 }' selftests/plan)
 
 # $(call one-of,NAME,VALUES): the variable is one of the words.
 one-of = $(if $(and $(filter 1,$(words $($(1)))),$(filter $($(1)),$(2))),,\
@@ -51,13 +68,37 @@ one-of = $(if $(and $(filter 1,$(words $($(1)))),$(filter $($(1)),$(2))),,\
 matches = $(if $(shell printf %s '$(subst ','\'',$($(1)))' | grep -xE '$(2)'),,\
 	$(error $(1)=$($(1)) is not allowed; allowed: $(3)))
 
+# A variable that nothing reads is a mistake.
+given     := $(foreach v,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $(v)))),$(v)))
+variables := $(shell sed -n 's/^\([A-Z_]*\) [?:]=.*/\1/p' Makefile)
+$(foreach v,$(filter-out $(variables) MAKEFLAGS MAKEOVERRIDES -%,$(given)),\
+	$(error $(v)= is no variable of this project; allowed: $(variables)))
+# Nor is one that the target does not read. Steps get those of the call that they are
+# steps of.
+reads-STATE   := apply build boot shell accel
+reads-CGROUP  := boot boots load shell
+reads-VARIANT := config build boot boots load shell accel bisect
+reads-MUTANTS := mutants
+reads-ROWS    := check-all
+ifeq ($(MAKELEVEL),0)
+$(foreach v,STATE CGROUP VARIANT MUTANTS ROWS,$(if $(filter $(v),$(given)),\
+	$(foreach g,$(filter-out help,$(MAKECMDGOALS)),$(if $(filter $(g),$(reads-$(v))),,\
+		$(error $(v)=$($(v)) is not for make $(g), only for: $(reads-$(v)))))))
+endif
+
 $(call one-of,BASE,$(bases))
+# What the base's series consists of.
+list      = $(shell BASE=$(BASE) TOPIC= ci/list.sh $(1))
+topics   := $(call list,topics)
+$(if $(TOPIC),$(call one-of,TOPIC,$(topics)))
+planned  := $(call list,plan | awk '{ print $$1 "/" $$2 }')
+programs := $(sort $(foreach p,$(planned),$(firstword $(subst /, ,$(p)))))
+mutants  := $(sort $(notdir $(basename $(wildcard $(patsubst %,selftests/%/$(BASE)/mutants/*.patch,$(or $(TOPIC),$(topics)))))))
 $(call one-of,VARIANT,$(variants))
 $(call one-of,STATE,before after)
-$(if $(TOPIC),$(call one-of,TOPIC,$(topics)))
 $(call one-of,CGROUP,v1 v2 off)
-$(call one-of,ACCEL,auto kvm tcg)
-$(call one-of,ARCH,x86_64)
+$(call one-of,ACCEL,auto kvm tcg icount)
+$(call one-of,ARCH,$(archs))
 $(call matches,SMP,[1-9]|[1-5][0-9]|6[0-4],a number from 1 to 64)
 $(call matches,MEM,[1-9][0-9]{2}M|[1-3][0-9]{3}M|[1-4]G,a size up to 4G such as 512M or 2G)
 $(call matches,JOBS,[1-9][0-9]*,a number of processes)
@@ -65,50 +106,53 @@ $(call matches,V,[012],0 1 2)
 $(call matches,O,[A-Za-z0-9_./+-]+,a folder with a plain name)
 $(if $(LLVM),$(call matches,LLVM,1|-[0-9]+|/.*/,1 -14 /path/to/bin/))
 $(foreach t,$(TESTS),$(if $(filter $(t),$(programs)),,\
-	$(error TESTS: $(t) is not in selftests/plan; allowed: $(programs))))
+	$(error TESTS: $(t) is not in the plan; allowed: $(programs))))
 
+$(if $(filter boot,$(MAKECMDGOALS)),$(foreach t,$(TESTS),$(if $(filter $(t)/$(CGROUP),$(planned)),,\
+	$(error TESTS: $(t) is not planned for CGROUP=$(CGROUP); it is for: $(patsubst $(t)/%,%,$(filter $(t)/%,$(planned)))))))
 $(foreach m,$(MUTANTS),$(if $(filter $(m),$(mutants)),,\
-	$(error MUTANTS: $(m) is not in selftests/mutants; allowed: $(mutants))))
+	$(error MUTANTS: $(m) is no mutant of $(BASE); allowed: $(mutants))))
 whole   := $(filter check check-all bisect mutants known devmem coverage series-checks,$(MAKECMDGOALS))
-$(if $(whole),$(if $(LLVM),$(error LLVM=$(LLVM) is not for $(whole))))
-$(if $(whole),$(if $(TOPIC),$(error TOPIC=$(TOPIC) is not for $(whole))))
+$(if $(whole),$(if $(LLVM),$(error LLVM=$(LLVM) is not for make $(whole), only for: run and the steps)))
+$(if $(filter check check-all series-checks known devmem,$(whole)),$(if $(TOPIC),$(error TOPIC=$(TOPIC) is not for make $(whole), which has all topics; try: run TOPIC=$(TOPIC))))
 
-# A source of one's own has a folder of its own, so has each compiler.
-work    := $(O)/$(BASE)$(if $(KSRC),-ksrc)
+# A source of one's own has a folder of its own, so has each other architecture and
+# compiler.
+work    := $(O)/$(BASE)$(if $(filter-out x86_64,$(ARCH)),-$(ARCH))$(if $(KSRC),-ksrc)
 variant := $(VARIANT)$(if $(LLVM),-llvm)
 objects := $(work)/$(variant)/obj
 kernel  := $(work)$(if $(TOPIC),/$(TOPIC))/$(variant)
 series  := series/$(BASE)
-patches := $(addprefix patches/,$(shell sed 's/[ \t]*\#.*//' $(series)))
+patches := $(addprefix patches/,$(call list,patches after))
 tree    := $(work)/linux
-# The map's own file in both states, for the programs of bench/native.
-microdir := $(work)/micro$(if $(LLVM),-llvm)
-micro    := $(foreach s,before after,$(microdir)/$(s)/mm/swap_cgroup.c)
-image   := bzImage
-sets     = run $(if $(KSRC),,base-$(BASE)) $(if $(LLVM),llvm)
+sets     = run arch/$(ARCH) $(if $(KSRC),,bases/$(BASE)) $(if $(LLVM),llvm)
 
-# The folder of a run; `ci/steps.sh` makes it. One time, not one at each use.
+# One time, not one at each use.
 ifeq ($(origin SESSION),undefined)
+## folder of a run (a new one in the build folder; for report, the last)
 SESSION := $(O)/runs/$(if $(filter report,$(MAKECMDGOALS)),latest,$(shell date -u +%Y%m%dT%H%M%SZ))
 endif
 
 # The tree stands in one state at a time: what moves it, or needs it to stay,
 # holds this lock. $(call in-state,STATE,COMMAND): move the tree, run the command.
-in-state = mkdir -p $(work) && flock $(work)/lock sh -ec 'ci/apply.sh $(tree) $(series) $(1); $(2)'
+in-state = mkdir -p $(work) && flock $(work)/lock sh -ec 'ci/apply.sh $(tree) $(1); $(2)'
 
-# The states: without any patch and with all, or before and after one topic.
-nth     = $(shell sed -n 's|^$(BASE)/\([^/]*\)/.*|\1|p' $(series) | awk '$(1)')
-before := $(if $(TOPIC),$(call nth,$$1 == "$(TOPIC)" { print NR - 1; exit }),before)
-after  := $(if $(TOPIC),$(call nth,$$1 == "$(TOPIC)" { n = NR } END { print n }),after)
+on-top   = echo "  on top: $$(git --git-dir=$(tree).git log -1 --format=%s)"
 
-# $(call test-boot,STATE): boot the kernel of that state. Two boots stand each
-# other no more in the way than a loaded host does, and what is set side by side
-# has run while the host was equally fast.
+# $(call test-boot,STATE): boot the kernel of that state. Two boots at once disturb each
+# other no more than other load on the host would, and both see the same host speed.
 test-boot = ci/test-boot.sh $(kernel)/$(1) $(work)/initramfs.cpio $(kernel)/accel-$(ACCEL) \
-	$(SESSION)/$(VARIANT)-$(1)-$(CGROUP) $(CGROUP) $(SMP) $(MEM) "$(TESTS)"
+	$(SESSION)/$(VARIANT)-$(1)-$(CGROUP) $(CGROUP)
+
+load-boot = TESTS=load:swap_counts ci/test-boot.sh $(kernel)/$(1) $(work)/initramfs.cpio $(kernel)/accel-$(ACCEL) \
+	$(SESSION)/$(VARIANT)-$(if $(filter icount,$(ACCEL)),instructions,load)-$(1)-$(CGROUP) \
+	$(CGROUP)
+
+# An interrupt reaches the one in the background, too, which a shell would keep from it.
+side-by-side = env --default-signal=INT,QUIT $(1) & other=$$!; status=0; $(2) || status=$$?; wait $$other && exit $$status
 
 # $(call show-failed,TAP): what has failed and what was printed of it; fails.
-show-failed = { awk '/^(not )?ok/ { failed = /^not/ } failed' $(1); false; }
+show-failed = { ci/tap.pl $(1) | sed '$$d'; false; }
 
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
@@ -117,11 +161,18 @@ show-failed = { awk '/^(not )?ok/ { failed = /^not/ } failed' $(1); false; }
 
 ##@ The two commands
 
+# The tests that show the point; make check runs all.
+run: export NOTE := shown
+run: export LEFT := $(filter-out $(or $(TESTS),$(shell BASE=$(BASE) ci/list.sh shown)) guest:% load:%,$(programs))
+
 .PHONY: run
-run: ## build before and after the series, boot both, test, report
+run: ## build before and after the series, test both, count instructions and locks, report
 	+@ci/steps.sh $(SESSION) deps fetch tree \
-		"build STATE=before" "build STATE=after" initramfs accel \
-		$(foreach c,v2 v1 off,"-boots CGROUP=$(c)") \
+		"build VARIANT=small STATE=before" "build VARIANT=small STATE=after" initramfs "accel VARIANT=small" \
+		$(foreach c,v2 v1,"-boots VARIANT=small CGROUP=$(c)") \
+		$(foreach c,v2 v1,"-load VARIANT=small ACCEL=icount SMP=1 CGROUP=$(c)") \
+		"build VARIANT=lockstat STATE=before" "build VARIANT=lockstat STATE=after" \
+		$(foreach c,v2 v1,"-load VARIANT=lockstat CGROUP=$(c)") \
 		report
 
 .PHONY: check
@@ -143,15 +194,15 @@ fetch: $(work)/source ## find the kernel source and record its checksum
 	@sed 's/^/  /' $<
 
 .PHONY: tree
-tree: $(work)/tree.stamp ## unpack it
+tree: $(work)/tree.stamp ## unpack the kernel source
 
 .PHONY: apply
 apply: tree ## move the tree to STATE: before or after the series, or TOPIC
-	@$(call in-state,$($(STATE)))
+	@$(call in-state,$(STATE)) && $(on-top)
 
 .PHONY: push pop
-push pop: tree ## one patch up, one down (quilt)
-	@$(call in-state,$@)
+push pop: tree ## one patch up, one down
+	@$(call in-state,$@) && $(on-top)
 
 .PHONY: config
 config: $(objects)/.config ## configure VARIANT
@@ -175,26 +226,28 @@ boot: $(kernel)/$(STATE)/image $(work)/initramfs.cpio $(kernel)/accel-$(ACCEL) #
 
 .PHONY: boots
 boots: $(kernel)/before/image $(kernel)/after/image $(work)/initramfs.cpio $(kernel)/accel-$(ACCEL) ## boot before and after side by side
-	@$(call test-boot,before) & before=$$!; after=0; \
-	$(call test-boot,after) || after=$$?; \
-	wait $$before && exit $$after
+	@$(call side-by-side,$(call test-boot,before),$(call test-boot,after))
+
+# Instructions are the same on a loaded host. Lock contention depends on the CPUs that
+# are free: one boot after the other.
+.PHONY: load
+load: $(kernel)/before/image $(kernel)/after/image $(work)/initramfs.cpio $(kernel)/accel-$(ACCEL) ## count what a swap load costs, before and after
+	@$(if $(filter icount,$(ACCEL)),$(call side-by-side,$(call load-boot,before),$(call load-boot,after)),\
+		$(call load-boot,before) && $(call load-boot,after))
 
 .PHONY: shell
 shell: $(kernel)/$(STATE)/image $(work)/initramfs.cpio $(kernel)/accel-$(ACCEL) ## an interactive guest (leave with exit, or C-a x)
-	@ci/shell.sh $(kernel)/$(STATE) $(work)/initramfs.cpio $(kernel)/accel-$(ACCEL) \
-		$(CGROUP) $(SMP) $(MEM)
+	@ci/shell.sh $(kernel)/$(STATE) $(work)/initramfs.cpio $(kernel)/accel-$(ACCEL) $(CGROUP)
 
 .PHONY: report
 report: ## the table of SESSION (the last run), also as JSON
 	@ci/report.pl $(SESSION)
 
-.PHONY: micro
-micro: $(microdir)/bin/time ## time the map alone on this machine, before and after
-	@ci/micro.sh $(microdir)
-
 .PHONY: testpatch
-testpatch: tree ## write the series' test patches from selftests/cgroup
-	@$(call in-state,before,ci/testpatch.sh $(tree) patches/$(BASE)/swap-cgroup)
+testpatch: tree ## write the test patches of the topics, or TOPIC, from selftests/TOPIC
+	@$(call in-state,before,\
+		$(foreach t,$(or $(TOPIC),$(topics)),$(if $(wildcard selftests/$(t)/cgroup),\
+			TOPIC=$(t) ci/apply.sh $(tree) before; ci/testpatch.sh $(tree) $(t);)))
 
 .PHONY: clean
 clean: ## remove the build folder
@@ -202,19 +255,13 @@ clean: ## remove the build folder
 
 .PHONY: help
 help: ## this text
-	@ci/help.sh Makefile
+	@ci/help.sh $(MAKEFILE_LIST)
 
 ##@ Parts of the check, and what takes longer
 
 .PHONY: check-all
-check-all: check ## and all that takes longer: devmem, each topic, coverage, mutants, bisect
-	+@$(MAKE) --no-print-directory devmem
-	+@$(foreach t,$(topics),$(MAKE) --no-print-directory run TOPIC=$(t) &&) true
-	+@$(MAKE) --no-print-directory boot VARIANT=debug TESTS=cgroup:test_zswap
-	+@$(MAKE) --no-print-directory boot VARIANT=debug CGROUP=v1 TESTS=cgroup:test_swapoff
-	+@$(MAKE) --no-print-directory coverage
-	+@$(MAKE) --no-print-directory mutants
-	+@$(MAKE) --no-print-directory bisect VARIANT=default
+check-all: ## check, and all that takes longer: the ROWS of ci/check-all.sh
+	+@ci/check-all.sh $(O) $(work) $(ROWS)
 
 .PHONY: check-deps
 check-deps: ## deps, and what the checks need besides
@@ -228,42 +275,31 @@ host-tests: ## tests of the host side (bats)
 .PHONY: bisect
 bisect: $(work)/initramfs.cpio accel ## patch after patch: it builds, boots and passes
 	+@$(MAKE) --no-print-directory config
-	@mkdir -p $(work) && flock $(work)/lock ci/bisect.sh $(work) $(tree) $(series) $(VARIANT) \
-		$(kernel)/accel-$(ACCEL) $(SMP) $(MEM) $(JOBS)
+	@mkdir -p $(work) && flock $(work)/lock ci/bisect.sh $(work) $(VARIANT) $(kernel)/accel-$(ACCEL)
 
 .PHONY: mutants
 mutants: $(work)/initramfs.cpio accel ## broken kernels must make the tests fail (MUTANTS=names)
-	+@$(foreach v,$(shell sed -n 's/^Kernel: //p' selftests/mutants/*.patch | sort -u),\
+	+@$(foreach v,$(shell sed -n 's/^Kernel: //p' selftests/*/$(BASE)/mutants/*.patch | sort -u),\
 		$(MAKE) --no-print-directory config VARIANT=$(v) &&) true
-	@mkdir -p $(work) && flock $(work)/lock ci/mutants.sh $(work) $(tree) $(series) $(kernel)/accel-$(ACCEL) $(SMP) $(MEM) $(JOBS) $(MUTANTS)
+	@mkdir -p $(work) && flock $(work)/lock ci/mutants.sh $(work) $(kernel)/accel-$(ACCEL) $(MUTANTS)
 
 .PHONY: known
 known: $(work)/initramfs.cpio accel ## what is known to fail on BASE must fail there
 	+@$(MAKE) --no-print-directory build VARIANT=default STATE=before
 	@mkdir -p $(SESSION)
-	@flock $(work)/lock ci/known.sh $(BASE) $(work) $(tree) $(series) $(kernel)/accel-$(ACCEL) $(SMP) $(MEM) $(JOBS) \
+	@flock $(work)/lock ci/known.sh $(work) $(kernel)/accel-$(ACCEL) \
 		> $(SESSION)/known.tap || $(call show-failed,$(SESSION)/known.tap)
-
-.PHONY: devmem
-devmem: $(work)/initramfs.cpio accel ## exit with an overwritten page table entry, before and after
-	+@$(MAKE) --no-print-directory build VARIANT=devmem STATE=before
-	+@$(MAKE) --no-print-directory build VARIANT=devmem STATE=after
-	@ci/devmem.sh $(work) $(kernel)/accel-$(ACCEL) $(SMP) $(MEM)
 
 .PHONY: coverage
 coverage: $(work)/initramfs.cpio accel ## lines and branches of the changed functions that the tests execute
 	+@$(MAKE) --no-print-directory config VARIANT=gcov
-	@flock $(work)/lock ci/coverage.sh $(work) $(tree) $(series) $(kernel)/accel-$(ACCEL) $(SMP) $(MEM) $(JOBS)
-
-.PHONY: micro-test
-micro-test: $(micro) ## the map alone under the sanitizers, with real threads
-	@mkdir -p $(SESSION)
-	@ci/micro-check.sh $(microdir) > $(SESSION)/micro.tap || $(call show-failed,$(SESSION)/micro.tap)
+	@flock $(work)/lock ci/coverage.sh $(work) $(kernel)/accel-$(ACCEL)
 
 .PHONY: series-checks
 series-checks: ## what must hold of the series and its kernels (bats)
-	@mkdir -p $(SESSION)
-	@WORK=$(work) TREE=$(tree) SERIES=$(series) bats --formatter tap ci/checks > $(SESSION)/series.tap || \
+	@mkdir -p $(SESSION) $(work)
+	@WORK=$(work) TREE=$(tree) flock $(work)/lock bats --formatter tap ci/checks \
+		$(foreach t,$(topics),$(wildcard selftests/$(t)/*.bats selftests/$(t)/$(BASE)/*.bats)) > $(SESSION)/series.tap || \
 		$(call show-failed,$(SESSION)/series.tap)
 
 # --- Real files ------------------------------------------------------------
@@ -275,20 +311,18 @@ $(work)/source: FORCE
 	@ci/fetch.sh "$(BASE)" "$(KSRC)" $@
 
 $(work)/tree.stamp: $(work)/source
-	@ci/unpack.sh $< $(tree)
-	@ci/prerequisites.sh $(tree)
+	@flock $(work)/lock ci/unpack.sh $< $(tree)
+	@TOPIC= ci/prerequisites.sh $(tree)
 	@touch $@
 
-fragments = $(wildcard kernel-config/*)
+fragments = $(wildcard kernel-config/* ci/bases/$(BASE))
 
 $(objects)/.config: $(work)/tree.stamp $(fragments)
-	@ci/config.sh $(VARIANT) $(tree) $(objects)
+	@$(call in-state,before,ci/config.sh $(VARIANT) $(tree) $(objects))
 
 # All states come from one tree and one object folder, so that the second is
-# an incremental build; the products stand apart. (For a call trace, the tree
-# is beside the variant.)
-build = $(call in-state,$($(1)),ci/build.sh $(tree) $(objects) $(@D) $(image) $(JOBS)) \
-	$(if $(TOPIC),&& ln -sfn ../linux $(work)/$(TOPIC)/linux)
+# an incremental build; the products stand apart.
+build = $(call in-state,$(1),ci/build.sh $(tree) $(objects) $(@D) variant=$(variant) state=$(1) topic=$(TOPIC))
 
 $(kernel)/before/image: $(objects)/.config $(if $(TOPIC),$(series) $(patches))
 	@$(call build,before)
@@ -297,22 +331,16 @@ $(kernel)/after/image: $(objects)/.config $(series) $(patches)
 	@$(call build,after)
 
 # The tests come with the series; the same programs run on both kernels.
-$(work)/kselftest/log: $(work)/tree.stamp $(series) $(patches) selftests/plan $(wildcard selftests/guest/programs/* selftests/stress/*)
-	@$(call in-state,after,ci/selftests.sh $(tree) $(work)/headers $(@D) $(JOBS))
+# Those of all topics.
+$(work)/kselftest/log: $(work)/tree.stamp $(series) $(patches) $(wildcard selftests/plan selftests/*/plan selftests/guest/programs/* selftests/*/local/* bench/load/*)
+	@export TOPIC=; $(call in-state,after,ci/selftests.sh $(tree) $(work)/headers $(@D))
 
 $(work)/initramfs.cpio: $(work)/kselftest/log selftests/guest/init selftests/guest/run-tests
 	@ci/initramfs.sh $(tree) $(work)/kselftest $@
 
 # Order-only: the choice is made once, by the first kernel and guest there are.
 $(kernel)/accel-$(ACCEL): | $(kernel)/$(STATE)/image $(work)/initramfs.cpio
-	@ci/accel.sh $(kernel)/$(STATE) $(work)/initramfs.cpio $(ACCEL) $(SMP) $(MEM) $@
+	@ci/accel.sh $(kernel)/$(STATE) $(work)/initramfs.cpio $(ACCEL) $@
 
-# The map's file and header, as the tree has them in each state.
-$(microdir)/before/mm/swap_cgroup.c: $(work)/tree.stamp
-	@$(call in-state,before,ci/micro-snapshot.sh $(tree) $(microdir)/before)
-
-$(microdir)/after/mm/swap_cgroup.c: $(work)/tree.stamp $(series) $(patches)
-	@$(call in-state,after,ci/micro-snapshot.sh $(tree) $(microdir)/after)
-
-$(microdir)/bin/time: $(micro) $(wildcard bench/native/Makefile bench/native/*.[ch] bench/native/include/*/*.h)
-	@$(MAKE) -s -C bench/native OUT=$(abspath $(microdir)) CC=$(if $(LLVM),clang,gcc) timing
+# What is a topic's own.
+include $(wildcard $(patsubst %,selftests/%/targets.mk,$(topics)))

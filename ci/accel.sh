@@ -1,19 +1,21 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# accel.sh KERNEL INITRAMFS ACCEL SMP MEM OUT: choose QEMU's accelerator by a
-# timed boot that has to print a marker, and measure its speed.
+# accel.sh KERNEL INITRAMFS ACCEL OUT: choose QEMU's accelerator by a boot that has to
+# print a marker.
 #
-# ACCEL  kvm or tcg (just that one), or auto (kvm if it works, else tcg)
-# OUT    gets "accel=kvm|tcg", "seconds=N" (QEMU's start to the marker, whole
-#        seconds, at least 1) and "reason=TEXT"
+# ACCEL  kvm, tcg or icount (just that one), or auto (kvm if it works, else tcg)
+# OUT    gets "accel=kvm|tcg|icount" and "reason=TEXT", with the time of that boot
+#
+# From the environment: ARCH; SMP and MEM, the guest's.
 #
 # Where /dev/kvm opens it may still not run a stock kernel, and QEMU does not
 # fall back by itself. Fails when no accelerator boots to the marker.
 . "$(dirname "$0")/lib.sh"
 
-[ $# = 6 ] || usage_die "usage: accel.sh KERNEL INITRAMFS ACCEL SMP MEM OUT"
-kernel=$1 initramfs=$2 wish=$3 smp=$4 mem=$5 out=$6
+[ $# = 4 ] || usage_die "usage: accel.sh KERNEL INITRAMFS ACCEL OUT"
+need SMP MEM
+kernel=$1 initramfs=$2 wish=$3 out=$4
 
 work=$(mktemp -d)
 on_exit rm -rf "$work"
@@ -23,7 +25,7 @@ on_exit rm -rf "$work"
 marker()
 {
 	local command start=$SECONDS qemu t=
-	"$top/ci/qemu-command.sh" "$kernel" "$initramfs" "$1" "$smp" "$mem" guest.mode=marker > "$work/command"
+	"$top/ci/qemu-command.sh" "$kernel" "$initramfs" "$1" guest.mode=marker > "$work/command"
 	mapfile -t command < "$work/command"
 	"${command[@]}" < /dev/null > "$work/console" 2> "$work/error" &
 	qemu=$!
@@ -33,9 +35,9 @@ marker()
 			t=$((SECONDS - start))
 			break
 		fi
-		kill -0 "$qemu" 2> /dev/null || break
+		kill -0 "$qemu" || break
 		sleep 0.2
-	done
+	done 2> /dev/null	# where the shell says that QEMU was aborted
 	kill -9 "$qemu" 2> /dev/null || true
 	wait "$qemu" 2> /dev/null || true
 	seconds=$t
@@ -45,7 +47,7 @@ marker()
 
 kvm_says="not tried"
 seconds=
-if [ "$wish" != tcg ]; then
+if [ "$wish" = auto ] || [ "$wish" = kvm ]; then
 	if [ ! -w /dev/kvm ]; then
 		kvm_says="no usable /dev/kvm"
 	elif marker kvm 20; then
@@ -55,12 +57,14 @@ if [ "$wish" != tcg ]; then
 	fi
 fi
 if [ -z "$seconds" ] && [ "$wish" != kvm ]; then
+	accel=tcg
+	[ "$wish" != icount ] || accel=icount
 	# A host under load has been seen to take four times as long.
-	if marker tcg 120; then
-		accel=tcg reason="$kvm_says; a marker boot under TCG took $seconds s"
+	if marker "$accel" 120; then
+		reason="$kvm_says; a marker boot under ${accel^^} took $seconds s"
 	else
 		tail -n 3 "$work/console" "$work/error" >&2
 	fi
 fi
 [ -n "$seconds" ] || die "ACCEL=$wish boots no guest ($kvm_says)"
-printf '%s\n' "accel=$accel" "seconds=$seconds" "reason=$reason" > "$out"
+printf '%s\n' "accel=$accel" "reason=$reason" > "$out"

@@ -3,10 +3,11 @@
 #
 # check.sh SESSION: all that CI runs, and its count.
 #
-# The host's own tests, the map alone under the sanitizers, then the default
+# The host's own tests, the topics' own targets NAME-test (selftests/TOPIC/check), then the default
 # kernel before and after the series and the debug kernel after it, booted with
 # all tests, what is known to fail before, then what must hold of the series.
-# SESSION gets host.tap, micro.tap, known.tap, series.tap and the report.
+# SESSION gets host.tap, known.tap, series.tap, NAME.tap of each topic's target, and
+# the report.
 #
 # Host checks and kernel tests are counted on lines of their own and summed in
 # the last line, "N passed, N failed, N skipped". Exits 0 only when nothing
@@ -14,42 +15,34 @@
 . "$(dirname "$0")/lib.sh"
 
 [ $# = 1 ] || usage_die "usage: check.sh SESSION"
+need BASE
+! dry_run || exit 0
 session=$1
 
-steps=(check-deps -host-tests fetch tree -micro-test
-	"build VARIANT=default STATE=before" "build VARIANT=default STATE=after"
+topics=$("$top/ci/list.sh" topics)
+steps=(check-deps -host-tests fetch tree)
+taps=("$session"/{host,known,series}.tap)
+for topic in $topics; do
+	[ -e "$top/selftests/$topic/check" ] || continue
+	for step in $(rows "$top/selftests/$topic/check"); do
+		steps+=("-$step")
+		taps+=("$session/${step%-test}.tap")
+	done
+done
+steps+=("build VARIANT=default STATE=before" "build VARIANT=default STATE=after"
 	initramfs "accel VARIANT=default")
 for cgroup in v2 v1 off; do
 	steps+=("-boots VARIANT=default CGROUP=$cgroup")
 done
 # While the tree and the objects still are of this variant.
-steps+=("-known VARIANT=default" "build VARIANT=debug" "accel VARIANT=debug")
+steps+=(-known "build VARIANT=debug" "accel VARIANT=debug")
 for cgroup in v2 v1 off; do
 	steps+=("-boot VARIANT=debug CGROUP=$cgroup")
 done
 "$top/ci/steps.sh" "$session" "${steps[@]}" -series-checks -report || true
 
-# tap FILE: "passed failed skipped" of the results in FILE; a file that is
-# missing, or holds fewer results than its plan, is one failure more.
-tap()
-{
-	awk '
-		/^1\.\.[0-9]+/         { planned = substr($1, 4) }
-		/^ok .*# skip/         { skipped++; next }
-		/^ok /                 { passed++ }
-		/^not ok /             { failed++ }
-		END { if (!planned || planned != passed + failed + skipped) failed++
-		      printf "%d %d %d\n", passed, failed, skipped }
-	' "$1" 2> /dev/null || echo 0 1 0
-}
-
-read -ra host <<< "$(tap "$session/host.tap")"
-for part in micro known series; do
-	read -ra more <<< "$(tap "$session/$part.tap")"
-	for i in 0 1 2; do
-		host[i]=$((host[i] + more[i]))
-	done
-done
+said=$("$top/ci/tap.pl" "${taps[@]}") || true
+read -r -a host <<< "$(tail -n 1 <<< "$said" | tr -cd '0-9 ')"
 kernel=(0 1 0)
 if [ -f "$session/report.json" ]; then
 	mapfile -t kernel < <(jq '.count | .passed, .failed, .skipped' "$session/report.json")
@@ -60,7 +53,7 @@ if [ -f "$session/report.json" ]; then
 	fi
 fi
 
-grep -h '^not ok' "$session"/*.tap 2> /dev/null || true
+grep '^not ok' <<< "$said" || true
 echo "host checks: ${host[0]} passed, ${host[1]} failed, ${host[2]} skipped"
 echo "kernel tests: ${kernel[0]} passed, ${kernel[1]} failed, ${kernel[2]} skipped"
 echo "$((host[0] + kernel[0])) passed, $((host[1] + kernel[1])) failed, $((host[2] + kernel[2])) skipped"

@@ -11,15 +11,29 @@
 # or Kconfig's own default did. Kconfig drops an option whose dependencies are
 # not met without a word, so what was requested is compared with what came
 # out; a difference stops it, with the option and its fragment.
-# The environment's ARCH, CROSS_COMPILE and LLVM reach kbuild.
+# Options that the base's Kconfig does not know (lacks in ci/bases/BASE) are not
+# asked for. From the environment: BASE, ARCH; CROSS_COMPILE and LLVM reach kbuild.
 . "$(dirname "$0")/lib.sh"
 
 [ $# = 3 ] || usage_die "usage: config.sh VARIANT TREE OBJ"
+need BASE ARCH
 variant=$1 tree=$(realpath "$2") obj=$3
 configs=${KERNEL_CONFIG:-$top/kernel-config}
 
 fragments=$(awk -v v="$variant" '$1 == v { $1 = ""; print }' "$configs/variants")
 [ -n "$fragments" ] || usage_die "variant '$variant' is not in kernel-config/variants"
+fragments="$ARCH $fragments"
+lacks=$(field "$top/ci/bases/$BASE" lacks)
+
+# wanted FRAGMENT: its lines, but for those of options that the base lacks
+wanted()
+{
+	awk -v lacks="$lacks" '
+		BEGIN { n = split(lacks, options, " "); while (n) lacking["CONFIG_" options[n--]] }
+		{ option = $0; sub(/^# /, "", option); sub(/[= ].*/, "", option) }
+		!(option in lacking)
+	' "$configs/$1.config"
+}
 
 mkdir -p "$obj"
 obj=$(realpath "$obj")
@@ -27,8 +41,7 @@ obj=$(realpath "$obj")
 : > "$obj/boot-parameters"
 for f in $fragments; do
 	[ -f "$configs/$f.config" ] || die "variant $variant: no fragment kernel-config/$f.config"
-	# A last line without its newline must not run into the next fragment.
-	awk 1 "$configs/$f.config" >> "$obj/requested"
+	wanted "$f" >> "$obj/requested"
 	[ ! -f "$configs/$f.boot" ] || tr '\n' ' ' < "$configs/$f.boot" >> "$obj/boot-parameters"
 done
 
@@ -55,7 +68,7 @@ for f in $fragments; do
 			say "  $option: fragment kernel-config/$f.config wants $want, Kconfig made it ${got:-n}"
 			dropped=1
 		fi
-	done < "$configs/$f.config"
+	done < <(wanted "$f")
 done
 if [ "$dropped" = 1 ]; then
 	mv "$obj/.config" "$obj/.config.dropped"

@@ -10,7 +10,7 @@
 
 [ $# = 2 ] || usage_die "usage: decode-trace.sh KERNEL RUN"
 kernel=$1 run=$2
-tree=$(dirname "$(dirname "$kernel")")/linux
+tree=$(field "$kernel/facts" tree)
 
 # From 30 lines before the first trace to 60 lines after its start.
 first=$(grep -n -m 1 'Call Trace' "$run/console.log" | cut -d: -f1)

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # deps.sh check|install TOOL-SET...: the programs and packages that the steps
-# need. TOOL-SET: run (build and boot), check (tests of the host side too),
-# micro (the map by itself), llvm (LLVM=1), base-6.12, base-6.1 (the kernel source package).
+# need. TOOL-SET: run (build and boot), check (also what the host tests need),
+# micro (the map by itself), llvm (LLVM=1), bases/NAME and arch/NAME (packages of
+# that file below ci/).
 #
 # check    prints one line with what is missing and exits 1, or exits 0
 # install  installs what is missing on Debian or Ubuntu, as root or with
@@ -20,12 +21,10 @@ declare -A packages=(
 		libc6-dev:/usr/include/stdio.h libelf-dev:/usr/include/libelf.h
 		libssl-dev:/usr/include/openssl/ssl.h util-linux:flock
 		coccinelle:spatch python3-dev:python3-config
-		busybox-static:/bin/busybox qemu-system-x86:qemu-system-x86_64"
+		busybox-static:/bin/busybox"
 	[check]="shellcheck:shellcheck bats:bats parallel:parallel codespell:codespell"
 	[micro]="clang:clang valgrind:valgrind gnuplot-nox:gnuplot"
 	[llvm]="clang:clang lld:ld.lld llvm:llvm-objcopy"
-	[base-6.12]="linux-source-6.12:/usr/src/linux-source-6.12.tar.xz"
-	[base-6.1]="linux-source-6.1:/usr/src/linux-source-6.1.tar.xz"
 )
 
 [ $# -ge 2 ] || usage_die "usage: deps.sh check|install TOOL-SET..."
@@ -38,6 +37,9 @@ esac
 
 missing=()
 for set in "$@"; do
+	case $set in
+	bases/* | arch/*) [ ! -e "$top/ci/$set" ] || packages[$set]=$(field "$top/ci/$set" packages) ;;
+	esac
 	[ -n "${packages[$set]:-}" ] || usage_die "tool set '$set' is not known"
 	for entry in ${packages[$set]}; do
 		proof=${entry#*:}

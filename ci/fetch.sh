@@ -3,7 +3,7 @@
 #
 # fetch.sh BASE KSRC OUT: find the kernel source and record what it is.
 #
-# BASE  6.12, 6.1: the series of the source
+# BASE  the series of the source, as in ci/bases/
 # KSRC  empty: the distribution's linux-source package; or a tarball, a
 #       directory, or DIR@REVISION of a git tree
 # OUT   the record, lines "key=value": kind, path, id (checksum, commit or
@@ -24,8 +24,9 @@ version()
 }
 
 if [ -z "$ksrc" ]; then
-	ksrc=/usr/src/linux-source-$base.tar.xz
-	[ -f "$ksrc" ] || die "no $ksrc: install the package linux-source-$base, or name a source with KSRC="
+	facts=$top/ci/bases/$base
+	ksrc=$(field "$facts" source) package=$(field "$facts" packages)
+	[ -f "$ksrc" ] || die "no $ksrc: install the package ${package%%:*}, or name a source with KSRC="
 fi
 
 if [ -d "$ksrc" ]; then

@@ -4,9 +4,8 @@
 # What mutants.sh and known.sh share: kernels that must fail, in a way that
 # was said beforehand. Source it after lib.sh, with these variables set:
 #
-# work, tree, series   build folder of the base, its tree, a file in series/
-# accel, smp, mem      of the boots
-# jobs                 of the builds
+# work, tree  build folder of the base, its tree
+# accel       what accel.sh chose
 set -euo pipefail
 
 # build_kernel VARIANT STATE OUT [PATCH...]: the kernel of that state, with the
@@ -16,22 +15,21 @@ build_kernel()
 	local variant=$1 state=$2 out=$3
 	shift 3
 	# Checked here: a condition switches errexit off.
-	"$top/ci/apply.sh" "$tree" "$series" "$state" "$@" || return 1
-	"$top/ci/build.sh" "$tree" "$work/$variant/obj" "$out/$variant/$state" bzImage "$jobs" || return 1
-	# For a call trace: decode-trace.sh looks for the tree beside the variant.
-	ln -sfn "$(realpath "$tree")" "$out/linux"
+	"$top/ci/apply.sh" "$tree" "$state" "$@" || return 1
+	"$top/ci/build.sh" "$tree" "$work/$variant/obj" "$out/$variant/$state" \
+		"variant=$variant" "state=$state" || return 1
 }
 
 # boot_kernel KERNEL RUN CGROUP PROGRAM: the verdict is read from what it leaves.
 boot_kernel()
 {
 	# A test that waits in vain is silent, and has to come to its end.
-	SILENCE=${SILENCE:-400} "$top/ci/test-boot.sh" "$1" "$work/initramfs.cpio" "$accel" \
-		"$2" "$3" "$smp" "$mem" "$4" || true
+	SILENCE=${SILENCE:-400} TESTS=$4 "$top/ci/test-boot.sh" "$1" "$work/initramfs.cpio" "$accel" \
+		"$2" "$3" || true
 }
 
-# failed_as RUN WHAT...: did that boot come to its end (with oops=panic, that may be
-# a panic), and fail as each WHAT says? WHAT is "COLLECTION:PROGRAM [CASE]", of which
+# failed_as RUN WHAT...: did that boot come to its end (with oops=panic, or where a
+# warning panics, that may be a panic), and fail as each WHAT says? WHAT is "COLLECTION:PROGRAM [CASE]", of which
 # a case, or that case, must have printed "not ok", or "console EXTENDED-REGEX". An
 # oops that no WHAT names is no such failure, nor is a test that was ended by its
 # time, unless by that oops.
@@ -39,7 +37,7 @@ failed_as()
 {
 	local run=$1 what oops=
 	shift
-	grep -q '^guest: end\|Kernel panic - not syncing: Fatal exception' "$run/console.log" || return 1
+	grep -qE '^guest: end|Kernel panic - not syncing: (Fatal exception|kernel: panic_on_warn)' "$run/console.log" || return 1
 	for what; do
 		failed "$run" "$what" || return 1
 		case $what in

@@ -5,6 +5,7 @@
 # Sourced, never run. Messages go to stderr, results to stdout.
 
 set -Eeuo pipefail
+shopt -s inherit_errexit
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
@@ -69,9 +70,37 @@ field()
 	sed -n "s/^$2=//p" "$1"
 }
 
+# need NAME...: these variables are set, by the Makefile or by whoever calls a
+# script alone: SMP and MEM, the guest's CPUs and memory; JOBS, the processes of a
+# build; BASE, as in series/; ARCH, as in ci/arch/. TOPIC may be empty, but if it is
+# set, it is in the series of BASE.
+need()
+{
+	local name
+	for name; do
+		[ -n "${!name:-}" ] || usage_die "$name is not set (the Makefile sets it)"
+	done
+	[[ " $* " == *" BASE "* ]] || return 0
+	[ -r "$top/series/$BASE" ] || usage_die "BASE=$BASE: there is no series/$BASE"
+	[ -z "${TOPIC:-}" ] || grep -q "^$BASE/$TOPIC/" "$top/series/$BASE" ||
+		usage_die "TOPIC=$TOPIC is not in series/$BASE"
+}
+
+# rows FILE: its lines without comments, which are lines of their own, and empty lines.
+rows()
+{
+	sed '/^[ \t]*\(#\|$\)/d' "$1"
+}
+
 # elapsed START: "m:ss" since START (seconds, as of $SECONDS).
 elapsed()
 {
 	local s=$((SECONDS - $1))
 	printf '%d:%02d' $((s / 60)) $((s % 60))
+}
+
+# dry_run: make only says what it would do (-n); a recipe with "+" runs all the same.
+dry_run()
+{
+	[[ ${MAKEFLAGS:-} =~ ^[a-zA-Z]*n ]]
 }

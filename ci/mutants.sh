@@ -1,17 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# mutants.sh WORK TREE SERIES ACCEL-FILE SMP MEM JOBS [NAME...]: does a broken
-# series make the tests fail?
+# mutants.sh WORK ACCEL-FILE [NAME...]: does a broken series make the tests fail?
 #
-# WORK        build folder of the base; gets mutants/NAME/ with result and runs
-# NAME        just these (all of selftests/mutants/*.patch)
+# WORK  build folder of the base; gets mutants/NAME/ with result and runs
+# NAME  just these (all of selftests/TOPIC/BASE/mutants/)
 #
 # Each mutant is a patch on top of the series, one plausible mistake, with a
 # header of lines "Key: value":
 #   Mistake:   what it does wrong
-#   With:      a delay that widens its window: a file in selftests/mutants/delays
-#   Kernel:    the variant that has to catch it: default, lockstat or debug
+#   With:      a delay that widens its window: a file in delays/ beside it
+#   Kernel:    the variant that has to catch it: default or debug
 #   Cgroup:    v1, v2 or off
 #   Caught-by: COLLECTION:PROGRAM [CASE], which must print "not ok", or
 #              console EXTENDED-REGEX, an assertion that must fire; of several
@@ -26,11 +25,11 @@
 # with the same mutant, series, tests and machine, and was caught, is not done again.
 . "$(dirname "$0")/lib.sh"
 
-[ $# -ge 7 ] || usage_die "usage: mutants.sh WORK TREE SERIES ACCEL-FILE SMP MEM JOBS [NAME...]"
-work=$1 tree=$2 series=$3 accel=$4 smp=$5 mem=$6 jobs=$7
-shift 7
+[ $# -ge 2 ] || usage_die "usage: mutants.sh WORK ACCEL-FILE [NAME...]"
+need SMP MEM JOBS BASE
+work=$1 tree=$1/linux accel=$2
+shift 2
 . "$(dirname "$0")/lib-broken.sh"
-from=$top/selftests/mutants
 race_boots=5
 
 # header FILE KEY
@@ -39,27 +38,37 @@ header()
 	sed -n "/^diff --git\|^--- /q; s/^$2: //p" "$1"
 }
 
+# delay_of MUTANT: the patch that its header names, if any
+delay_of()
+{
+	local delay
+	delay=$(header "$1" With)
+	echo "${delay:+$(dirname "$1")/delays/$delay}"
+}
+
 # inputs FILE...: a digest of what a result with these files depends on
 inputs()
 {
 	# The tests are in the series; what they run in and on counts as well.
-	{ echo "$smp $mem $(field "$accel" accel)"
-	  cat "$@" "$series" "$work/source" "$top"/kernel-config/* "$top/selftests/plan" \
+	{ echo "$SMP $MEM $(field "$accel" accel) ${TOPIC:-}"
+	  "$top/ci/list.sh" plan
+	  cat "$@" "$top/series/$BASE" "$work/source" "$top"/kernel-config/* \
 		"$top/selftests/guest/init" "$top/selftests/guest/run-tests"
 	  find "$top/patches" -name '*.patch' -print0 | sort -z | xargs -0 cat; } | sha256sum
 }
 
-# clean DELAY VARIANT CGROUP PROGRAMS: how often the series with that delay
-# passes, of $race_boots; nothing when it does not build.
+# clean DELAY VARIANT CGROUP PROGRAMS: how often the series with that delay (a
+# patch) passes, of $race_boots; nothing when it does not build.
 clean()
 {
-	local delay=$1 variant=$2 cgroup=$3 programs=$4 n good=0 key
-	local kernel=$work/mutants/clean/${delay%.patch}-$variant
-	local run=$kernel/$cgroup-${programs//[ :]/-}
-	key=$(inputs "$from/delays/$delay")
+	local delay=$1 variant=$2 cgroup=$3 programs=$4 n good=0 key run
+	local name=${delay##*/} kernel
+	kernel=$work/mutants/clean/${name%.patch}-$variant
+	run=$kernel/$cgroup-${programs//[ :]/-}
+	key=$(inputs "$delay")
 	if [ "$(cat "$kernel/key" 2> /dev/null)" != "$key" ]; then
 		rm -rf "$kernel"
-		build_kernel "$variant" after "$kernel" "$from/delays/$delay" >&2 || return 0
+		build_kernel "$variant" after "$kernel" "$delay" >&2 || return 0
 		echo "$key" > "$kernel/key"
 	fi
 	if [ "$(cat "$run/good" 2> /dev/null)" != "$race_boots" ]; then
@@ -80,9 +89,9 @@ try()
 	mapfile -t by < <(header "$mutant" Caught-by)
 	programs=$({ header "$mutant" Program; printf '%s\n' "${by[@]}"; } |
 		sed -n 's/^\([a-z]*:[^ ]*\).*/\1/p' | awk '!seen[$0]++' | paste -sd' ')
-	delay=$(header "$mutant" With)
+	delay=$(delay_of "$mutant")
 	[ -z "$delay" ] || boots=$race_boots
-	if ! build_kernel "$variant" after "$dir" ${delay:+"$from/delays/$delay"} "$mutant" >&2; then
+	if ! build_kernel "$variant" after "$dir" ${delay:+"$delay"} "$mutant" >&2; then
 		echo "does not apply or build"
 		return
 	fi
@@ -116,32 +125,42 @@ try()
 	fi
 }
 
-names=("$@")
-[ $# -gt 0 ] || mapfile -t names < <(cd "$from" && find . -maxdepth 1 -name '*.patch' -printf '%P\n' | sed 's/\.patch$//' | sort)
-[ "${#names[@]}" -gt 0 ] || die "no mutant in selftests/mutants"
+topics=$("$top/ci/list.sh" topics)
+mapfile -t mutants < <(for topic in $topics; do
+	from=$top/selftests/$topic/$BASE/mutants
+	[ "${TOPIC:-$topic}" != "$topic" ] || [ ! -d "$from" ] || find "$from" -maxdepth 1 -name '*.patch' | sort
+done)
+if [ $# -gt 0 ]; then
+	all=("${mutants[@]}") mutants=()
+	for name; do
+		mutant=$(printf '%s\n' "${all[@]}" | grep "/$name\.patch$") ||
+			usage_die "there is no mutant '$name' for base $BASE${TOPIC:+ and topic $TOPIC}"
+		mutants+=("$mutant")
+	done
+fi
+[ "${#mutants[@]}" -gt 0 ] || die "no mutant for base $BASE${TOPIC:+ and topic $TOPIC}"
 
 n=0 caught=0 production=0
-for name in "${names[@]}"; do
-	n=$((n + 1)) start=$SECONDS
-	mutant=$from/$name.patch dir=$work/mutants/$name
-	[ -f "$mutant" ] || usage_die "there is no mutant '$name' in selftests/mutants"
-	delay=$(header "$mutant" With)
-	key=$(inputs "$mutant" ${delay:+"$from/delays/$delay"})
+for mutant in "${mutants[@]}"; do
+	n=$((n + 1)) start=$SECONDS name=$(basename "$mutant" .patch)
+	dir=$work/mutants/$name
+	delay=$(delay_of "$mutant")
+	key=$(inputs "$mutant" ${delay:+"$delay"})
 	# What has failed is tried again.
 	if [ "$(head -n 1 "$dir/result" 2> /dev/null)" != "$key" ] ||
 	   [[ $(sed -n 2p "$dir/result") != caught* ]]; then
-		say "[$n/${#names[@]}] $name: $(header "$mutant" Mistake)"
+		say "[$n/${#mutants[@]}] $name: $(header "$mutant" Mistake)"
 		rm -rf "$dir"
 		mkdir -p "$dir"
 		result=$(try "$mutant" "$dir")
 		printf '%s\n' "$key" "$result" "$((SECONDS - start))" > "$dir/result"
 	fi
 done
-"$top/ci/apply.sh" "$tree" "$series" after
+"$top/ci/apply.sh" "$tree" after
 
 printf '%-30s %-12s %-50s %6s  %s\n' mutant kernel "must be caught by" time result
-for name in "${names[@]}"; do
-	mutant=$from/$name.patch
+for mutant in "${mutants[@]}"; do
+	name=$(basename "$mutant" .patch)
 	mapfile -t result < "$work/mutants/$name/result"
 	printf '%-30s %-12s %-50s %4s s  %s\n' "$name" "$(header "$mutant" Kernel) $(header "$mutant" Cgroup)" \
 		"$(header "$mutant" Caught-by | head -n 1 | cut -c1-50)" "${result[2]}" "${result[1]}"
@@ -150,5 +169,5 @@ for name in "${names[@]}"; do
 		[ "$(header "$mutant" Kernel)" != default ] || production=$((production + 1))
 	fi
 done
-echo "$caught of ${#names[@]} caught, $production of them in the default kernel"
-[ "$caught" = "${#names[@]}" ]
+echo "$caught of ${#mutants[@]} caught, $production of them in the default kernel"
+[ "$caught" = "${#mutants[@]}" ]

@@ -19,7 +19,7 @@ say "  unpacking Linux $(field "$source" version) from $path"
 case $(field "$source" kind) in
 tarball)   tar -xf "$path" -C "$tree.new" --strip-components=1 ;;
 git)       git -C "$path" archive "$(field "$source" id)" | tar -x -C "$tree.new" ;;
-# Objects and another quilt's records stay behind: the tree is what it is.
+# Objects and a quilt's records stay behind: the tree is what it is.
 directory) tar -C "$path" --exclude=./.git --exclude=./.pc --exclude='*.o' --exclude='*.cmd' -c . | tar -x -C "$tree.new" ;;
 *)         die "$source: kind '$(field "$source" kind)' is not known" ;;
 esac
@@ -28,9 +28,8 @@ if [ -e "$tree.new/.config" ] || [ -d "$tree.new/include/config" ]; then
 	make -s -C "$tree.new" mrproper > /dev/null
 fi
 
-# The series begins anew with the tree.
-rm -rf "$tree.queue"
-rm -rf "$tree.old"
+# The states begin anew with the tree.
+rm -rf "$tree.git" "$tree.old"
 [ ! -e "$tree" ] || mv "$tree" "$tree.old"
 mv "$tree.new" "$tree"
 rm -rf "$tree.old"

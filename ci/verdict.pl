@@ -3,8 +3,8 @@
 #
 # verdict.pl RUN: turn what a boot left into a verdict.
 #
-# RUN holds: plan (the lines of selftests/plan that this boot must show),
-# facts (key=value of the boot: cpus, timeout, ...), end (how QEMU ended, see
+# RUN holds: plan (the rows of the plan that this boot must show), facts
+# (key=value of the boot: cpus, ...), end (how QEMU ended, see
 # boot.sh), console.log and ktap.log.
 #
 # Writes RUN/verdict.json: facts, result (PASS or FAIL), reason (one line) and
@@ -33,15 +33,17 @@ sub lines
 	my $text = do { local $/; <$f> } // "";
 	# What a hung kernel said when it was asked is no reason of its own.
 	$text = substr($text, 0, $bytes) if defined $bytes;
+	# JSON is UTF-8; a broken kernel prints any byte.
+	$text =~ s/[^\x00-\x7f]/?/g;
 	return map { s/\r+$//r } split /\n/, $text;
 }
 
-my @expected;		# { program, least, plan, retry }, in order
+my @expected;		# { program, least, plan, stock }, in order
 for (lines("plan")) {
 	my ($program, $boot, $least, @notes) = split;
 	push @expected, { program => $program, least => $least,
 			  plan => !grep({ $_ eq "no-plan" } @notes),
-			  retry => scalar grep { $_ eq "retry" } @notes };
+			  stock => scalar grep { $_ eq "stock" } @notes };
 }
 my %facts = map { /^(\w+)=(.*)/ ? ($1, $2) : () } lines("facts");
 my ($end, $number, $bytes) = -e "$run/end" ? split ' ', ((lines("end"))[0] // '') : ();
@@ -108,7 +110,7 @@ sub ktap_problems
 	for (@programs) {
 		my $want = $planned{$_->{name}};
 
-		push @problems, "$_->{name}: reported twice" if $seen{$_->{name}} && !$want->{retry};
+		push @problems, "$_->{name}: reported twice" if $seen{$_->{name}} && !$want->{stock};
 		push @problems, "$_->{name}: reported, but not planned" unless $want;
 		$_->{attempt} = ($seen{$_->{name}}{attempt} // 0) + 1;
 		$seen{$_->{name}} = $_;		# of several attempts, the last counts
@@ -137,7 +139,7 @@ sub ktap_problems
 		push @problems, sprintf("%s: truncated KTAP, %d of %d planned results",
 					$name, scalar @cases, $got->{plan})
 			if defined $got->{plan} && $got->{plan} != @cases;
-		push @problems, sprintf("%s: %d cases, selftests/plan wants at least %d",
+		push @problems, sprintf("%s: %d cases, the plan wants at least %d",
 					$name, scalar @cases, $want->{least})
 			if @cases < $want->{least};
 		push @problems, "$name: unexpected skip: $skipped->{name}" if $skipped;

@@ -1,1 +1,1 @@
-console=ttyS0 reboot=t panic=-1 no_timer_check
+panic=-1

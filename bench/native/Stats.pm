@@ -7,7 +7,7 @@ package Stats;
 use strict;
 use warnings;
 use Exporter 'import';
-our @EXPORT_OK = qw(median quartile_range lower_bound mva);
+our @EXPORT_OK = qw(median quartile_range lower_bound);
 
 # quantile(P, VALUES): with linear interpolation between the neighbours.
 sub quantile {
@@ -41,20 +41,6 @@ sub lower_bound {
 		$k++;
 	}
 	return $v[$k > 0 ? $k - 1 : 0];
-}
-
-# mva(N, D, Z): mean time of a round trip of N customers through one station
-# with a queue (service time D) and a delay of Z, both in the same unit: exact
-# mean value analysis of a closed network (Reiser and Lavenberg, 1980):
-#   R(n) = D (1 + Q(n-1)),  X(n) = n / (R(n) + Z),  Q(n) = X(n) R(n)
-sub mva {
-	my ($customers, $d, $z) = @_;
-	my ($q, $r) = (0, 0);
-	for my $n (1 .. $customers) {
-		$r = $d * (1 + $q);
-		$q = $n * $r / ($r + $z);
-	}
-	return $r + $z;
 }
 
 1;

@@ -11,11 +11,11 @@
 #define THREAD_SLOTS	(RANGES * MAX_NR)	/* 4 pages of the map: "distant" */
 #define MAX_CPUS	1024
 
-enum layout { NEIGHBOURING, DISTANT, LOOKUP, HANDOVER };
+enum layout { NEIGHBOURING, DISTANT, LOOKUP };
 
 /* What is timed, for each implementation. */
 struct cell {
-	unsigned int	nr;		/* entries of a range; HANDOVER: units of work */
+	unsigned int	nr;		/* entries of a range */
 	unsigned int	threads;
 	enum layout	layout;
 };

@@ -6,7 +6,7 @@
 #   gnuplot -e "csv='FILE'; out='FILE without suffix'; cpus=N" plot.gp
 #
 # Slots are distant, so that what is seen is the cost of the map and not of
-# caches. Writes out.svg and out.png.
+# caches. Writes out.svg.
 
 set datafile separator ","
 set datafile missing NaN
@@ -30,44 +30,38 @@ set logscale y 10
 set format y "%g"
 set key noenhanced
 
-do for [terminal in "svg png"] {
-	if (terminal eq "svg") {
-		set terminal svg size 1080,430 dynamic font "DejaVu Sans,12" background "#ffffff"
-	} else {
-		set terminal pngcairo size 1620,645 font "DejaVu Sans,12" fontscale 1.35 background "#ffffff"
-	}
-	set output out.".".terminal
-	set multiplot layout 1,3
+set terminal svg size 1080,430 dynamic font "DejaVu Sans,12" background "#ffffff"
+set output out.".svg"
+set multiplot layout 1,3
 
-	set title "1 thread, by size of the range" noenhanced
-	set xlabel "swap entries per call"
-	set ylabel "ns per entry (lower is better)"
-	set logscale x 2
-	set xtics (1, 2, 16, 64, 512)
-	set xrange [0.8:640]
-	set yrange [0.2:100]
-	set key top right samplen 2 spacing 1.15
-	plot for [i=1:words(impls)] csv using 2:(pick(word(impls, i), 1)) every ::1 \
-		with linespoints lw width(i) dt dash(i) pt mark(i) ps 0.7 lc rgb (i == words(impls) ? "#000000" : word(colors, i)) title word(titles, i)
+set title "1 thread, by size of the range" noenhanced
+set xlabel "swap entries per call"
+set ylabel "ns per entry (lower is better)"
+set logscale x 2
+set xtics (1, 2, 16, 64, 512)
+set xrange [0.8:640]
+set yrange [0.2:100]
+set key top right samplen 2 spacing 1.15
+plot for [i=1:words(impls)] csv using 2:(pick(word(impls, i), 1)) every ::1 \
+	with linespoints lw width(i) dt dash(i) pt mark(i) ps 0.7 lc rgb (i == words(impls) ? "#000000" : word(colors, i)) title word(titles, i)
 
-	unset logscale x
-	unset key
-	set xlabel "threads, each on a CPU of its own"
-	set boxwidth 0.15
-	# threads are powers of two: the k-th group stands at k
-	group(threads) = log(threads) / log(2)
-	set xrange [-0.5:group(cpus) + 0.5]
-	set xtics () ; set for [k=0:int(ceil(group(cpus)))] xtics add (sprintf("%d", 2**k) k)
-	if (2**int(group(cpus)) != cpus) { set xtics add (sprintf("%d", cpus) group(cpus)) }
-	do for [size in "1 16"] {
-		set title size.(size eq "1" ? " entry" : " entries")." per call, by threads" noenhanced
-		set ylabel ""
-		plot for [i=1:words(impls)] csv using (group($3) + 0.17 * (i - 3)):(bar(word(impls, i), int(size))) every ::1 \
-			with boxes lc rgb word(colors, i) notitle, \
-		     for [i=1:words(impls)] csv using (group($3) + 0.17 * (i - 3)):(v = bar(word(impls, i), int(size)), v * 1.14): \
-			(cpus > 4 ? "" : v < 1 ? sprintf("%.2f", v) : v < 10 ? sprintf("%.1f", v) : sprintf("%.0f", v)) every ::1 \
-			with labels font ",8.5" tc rgb "#333333" notitle
-	}
-	unset multiplot
-	unset output
+unset logscale x
+unset key
+set xlabel "threads, each on a CPU of its own"
+set boxwidth 0.15
+# threads are powers of two: the k-th group stands at k
+group(threads) = log(threads) / log(2)
+set xrange [-0.5:group(cpus) + 0.5]
+set xtics () ; set for [k=0:int(ceil(group(cpus)))] xtics add (sprintf("%d", 2**k) k)
+if (2**int(group(cpus)) != cpus) { set xtics add (sprintf("%d", cpus) group(cpus)) }
+do for [size in "1 16"] {
+	set title size.(size eq "1" ? " entry" : " entries")." per call, by threads" noenhanced
+	set ylabel ""
+	plot for [i=1:words(impls)] csv using (group($3) + 0.17 * (i - 3)):(bar(word(impls, i), int(size))) every ::1 \
+		with boxes lc rgb word(colors, i) notitle, \
+	     for [i=1:words(impls)] csv using (group($3) + 0.17 * (i - 3)):(v = bar(word(impls, i), int(size)), v * 1.14): \
+		(cpus > 4 ? "" : v < 1 ? sprintf("%.2f", v) : v < 10 ? sprintf("%.1f", v) : sprintf("%.0f", v)) every ::1 \
+		with labels font ",8.5" tc rgb "#333333" notitle
 }
+unset multiplot
+unset output

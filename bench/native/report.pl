@@ -17,7 +17,7 @@ use strict;
 use warnings;
 use FindBin;
 use lib $FindBin::Bin;
-use Stats qw(median quartile_range lower_bound mva);
+use Stats qw(median quartile_range lower_bound);
 
 @ARGV == 1 && -d $ARGV[0] or do { print STDERR "usage: report.pl DIR\n"; exit 2 };
 my $dir = $ARGV[0];
@@ -165,43 +165,3 @@ open(my $f, '>', "$dir/micro.txt") or die "$dir/micro.txt: $!\n";
 print $f $text;
 close($f) or die "$dir/micro.txt: $!\n";
 print $text;
-
-# The queueing model of `before`: one station (the lock) and what is outside it.
-unlink "$dir/projection.txt";
-my $handover = $at{handover};
-if ($handover && $handover->{2} && $at{distant}{2}) {
-	my ($nr) = keys %{$handover->{1}};
-	my $alone = $handover->{1}{$nr}{lock};
-	my $two = $handover->{2}{$nr}{lock};
-	# With both always waiting, each call takes two services.
-	my @h = map { my $h = $two->[$_] / 2 - $alone->[$_]; $h > 0 ? $h : 0 } 0 .. $#$two;
-	my @z = @{$at{lookup}{1}{1}{before}};
-	my (@good, $projection);
-	printf "\nModel of `before` for distant slots: a closed queue before the lock (MVA). Service is the\n" .
-	       "1-thread call less what is outside the lock (a lookup, %.1f ns), and a hand-over of %.0f ns.\n",
-	       median(@z), median(@h);
-	printf "  %4s %22s %22s %8s\n", "nr", "2 threads, predicted", "measured (ns/call)", "error";
-	for my $nr (numeric keys %{$at{distant}{1}}) {
-		my $one = $at{distant}{1}{$nr}{before};
-		my $measured = $at{distant}{2}{$nr}{before};
-		my @d = map { $one->[$_] - $z[$_] + $h[$_] } 0 .. $#$one;
-		my @p = map { mva(2, $d[$_], $z[$_]) } 0 .. $#$one;
-		my $error = median(map { abs($p[$_] / $measured->[$_] - 1) } 0 .. $#p);
-		printf "  %4d %22.1f %22.1f %7.0f%%\n", $nr, median(@p), median(@$measured), 100 * $error;
-		push @good, [$nr, median(@d), median(@z)] if $error < 0.30;
-	}
-	if (@good) {
-		$projection = "PROJECTION, not measured (model error below 30 % at 2 threads; not for README or mail):\n" .
-			"ns per call of `before`\n" . sprintf("  %4s" . " %9s" x 4 . "\n", "nr", map { "$_ CPUs" } 8, 16, 48, 96);
-		for my $g (@good) {
-			my ($nr, $d, $z) = @$g;
-			$projection .= sprintf("  %4d" . " %9.0f" x 4 . "\n", $nr, map { mva($_, $d, $z) } 8, 16, 48, 96);
-		}
-		print $projection;
-		open(my $p, '>', "$dir/projection.txt") or die "$dir/projection.txt: $!\n";
-		print $p $projection;
-		close($p) or die "$dir/projection.txt: $!\n";
-	} else {
-		print "The model is not good enough for a projection.\n";
-	}
-}

@@ -10,8 +10,7 @@
  * Ratios are formed within a round by who reads this.
  *
  * Prints a line a value: impl, nr, threads, layout, round, ns per call. A call
- * is record or clear, in equal numbers; with layout "lookup" it is a lookup;
- * "lock" is the lock of `before` by itself (lock.c).
+ * is record or clear, in equal numbers; with layout "lookup" it is a lookup.
  */
 #define _GNU_SOURCE
 #include <getopt.h>
@@ -24,10 +23,9 @@
 #define SUBSAMPLES	3
 #define RETRIES		10
 #define SAMPLE_NS	200000.0
-#define HANDOVER_WORK	2000	/* turns of a loop: half a microsecond or so */
 
 extern const struct impl before_impl, before_irq_impl, after_impl, packed_impl,
-	xchg16_impl, store_impl, lock_impl;
+	xchg16_impl, store_impl;
 
 static const struct impl *const impls[] = {
 	&before_impl, &before_irq_impl, &after_impl, &packed_impl, &xchg16_impl,
@@ -35,7 +33,7 @@ static const struct impl *const impls[] = {
 };
 #define NR_IMPLS (sizeof(impls) / sizeof(*impls))
 
-static const char *const layouts[] = { "neighbouring", "distant", "lookup", "handover" };
+static const char *const layouts[] = { "neighbouring", "distant", "lookup" };
 static const unsigned int sizes[] = { 1, 2, 16, 64, MAX_NR };
 #define NR_SIZES (sizeof(sizes) / sizeof(*sizes))
 
@@ -52,14 +50,6 @@ static double seconds_now(void)
 	return t.tv_sec + t.tv_nsec / 1e9;
 }
 
-/* The implementations of a cell: all, or the bare lock. */
-static const struct impl *impl_of(const struct cell *cell, unsigned int i)
-{
-	if (cell->layout == HANDOVER)
-		return i ? NULL : &lock_impl;
-	return i < NR_IMPLS ? impls[i] : NULL;
-}
-
 /* 1, 2, 4 ... and all */
 static void make_cells(unsigned int cpus)
 {
@@ -73,8 +63,6 @@ static void make_cells(unsigned int cpus)
 				cells[nr_cells++] = (struct cell){ sizes[size], threads, layout };
 		}
 		cells[nr_cells++] = (struct cell){ 1, threads, LOOKUP };
-		if (threads <= 2)
-			cells[nr_cells++] = (struct cell){ HANDOVER_WORK, threads, HANDOVER };
 	}
 }
 
@@ -126,22 +114,20 @@ static void round_of(unsigned int cell, unsigned int round)
 {
 	double ns[NR_IMPLS][SUBSAMPLES];
 	const struct cell *c = &cells[cell];
-	unsigned int s, i, n = 0;
+	unsigned int s, i;
 
-	while (n < NR_IMPLS && impl_of(c, n))
-		n++;
 	for (s = 0; s < SUBSAMPLES; s++) {
 		/* a different first one each time, and both directions */
-		for (i = 0; i < n; i++) {
-			unsigned int k = (s % 2 ? n - 1 - i : i) + round + s;
+		for (i = 0; i < NR_IMPLS; i++) {
+			unsigned int k = (s % 2 ? NR_IMPLS - 1 - i : i) + round + s;
 
-			k %= n;
-			ns[k][s] = undisturbed(impl_of(c, k), c, passes[cell][k]);
+			k %= NR_IMPLS;
+			ns[k][s] = undisturbed(impls[k], c, passes[cell][k]);
 		}
 	}
-	for (i = 0; i < n; i++) {
+	for (i = 0; i < NR_IMPLS; i++) {
 		qsort(ns[i], SUBSAMPLES, sizeof(double), compare);
-		printf("%s\t%u\t%u\t%s\t%u\t%.4f\n", impl_of(c, i)->name, c->nr, c->threads,
+		printf("%s\t%u\t%u\t%s\t%u\t%.4f\n", impls[i]->name, c->nr, c->threads,
 		       layouts[c->layout], round, ns[i][SUBSAMPLES / 2]);
 	}
 }
@@ -175,8 +161,8 @@ static void time_all(unsigned int rounds, unsigned int limit, unsigned int cpus)
 
 	make_cells(cpus);
 	for (cell = 0; cell < nr_cells; cell++) {
-		for (i = 0; i < NR_IMPLS && impl_of(&cells[cell], i); i++)
-			passes[cell][i] = calibrate(impl_of(&cells[cell], i), &cells[cell]);
+		for (i = 0; i < NR_IMPLS; i++)
+			passes[cell][i] = calibrate(impls[i], &cells[cell]);
 	}
 	for (round = 0; round < rounds; round++) {
 		for (cell = 0; cell < nr_cells; cell++)

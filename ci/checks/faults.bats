@@ -23,13 +23,11 @@ setup_file()
 guest()
 {
 	local name=${3:-$1} kernel
-	kernel=$BATS_FILE_TMPDIR/$name/default/after
-	mkdir -p "${kernel%/*}"
+	kernel=$BATS_FILE_TMPDIR/$name
 	cp -r "$WORK/default/after" "$kernel"
 	printf %s "${2:-}" >> "$kernel/boot-parameters"
-	{ ci/test-boot.sh "$kernel" "$WORK/initramfs.cpio" \
-		"$(find "$WORK/default" -maxdepth 1 -name 'accel-*' | head -n 1)" \
-		"$WORK/faults/default-after-$name" v2 2 512M "guest:$1" 2>&1 ||
+	{ SMP=2 MEM=512M TESTS=guest:$1 ci/test-boot.sh "$kernel" "$WORK/initramfs.cpio" \
+		"$WORK/default/accel-${ACCEL:-auto}" "$WORK/faults/default-after-$name" v2 2>&1 ||
 		echo "status $?"; } > "$BATS_FILE_TMPDIR/$name.log" &
 }
 

@@ -9,10 +9,10 @@ setup_file()
 	cd "$BATS_TEST_DIRNAME/../.." || exit
 	: "${WORK:?}"
 	local accel cgroup
-	accel=$(find "$WORK/default" -name 'accel-*' | head -n 1)
+	accel=$WORK/default/accel-${ACCEL:-auto}
 	for cgroup in v2 v1 off; do
-		{ ci/test-boot.sh "$WORK/default/after" "$WORK/initramfs.cpio" "$accel" \
-			"$WORK/killed/default-after-$cgroup" "$cgroup" 4 1G guest:killed 2>&1 &&
+		{ SMP=4 MEM=1G TESTS=guest:killed ci/test-boot.sh "$WORK/default/after" "$WORK/initramfs.cpio" \
+			"$accel" "$WORK/killed/default-after-$cgroup" "$cgroup" 2>&1 &&
 			echo "verdict was PASS"; } > "$BATS_FILE_TMPDIR/$cgroup" &
 	done
 	wait

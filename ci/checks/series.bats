@@ -1,27 +1,29 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# What must hold of the series and of the kernels built from it. Needs what
-# `make check` built; WORK, TREE and SERIES name it.
+# What must hold of the series of a base. Each topic's own checks are in its folder.
+# Needs what `make check` built; WORK and TREE name it.
 
 # shellcheck disable=SC2086 # the lists are one word a file
 
 setup()
 {
 	cd "$BATS_TEST_DIRNAME/../.." || exit
-	: "${WORK:?}" "${TREE:?}" "${SERIES:?}"
+	: "${WORK:?}" "${TREE:?}" "${BASE:?}"
 	# git writes patches here, which nobody sends.
 	export GIT_AUTHOR_NAME=check GIT_AUTHOR_EMAIL=check@example.org
 	export GIT_COMMITTER_NAME=check GIT_COMMITTER_EMAIL=check@example.org
-	patches=$(sed 's/[ \t]*#.*//; /^$/d; s|^|patches/|' "$SERIES")
+	patches=$(ci/list.sh patches after | sed 's|^|patches/|')
+	topics=$(ci/list.sh topics)
+	[ -n "$topics" ]
 }
 
 # A digest of every file of the tree: its name, mode and content.
 digest()
 {
 	(cd "$TREE" && {
-		find . -path ./.pc -prune -o -printf '%y %m %p %l\n' | LC_ALL=C sort
-		find . -path ./.pc -prune -o -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum
+		find . -printf '%y %m %p %l\n' | LC_ALL=C sort
+		find . -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum
 	} | sha256sum)
 }
 
@@ -31,75 +33,43 @@ unnamed()
 	sed '1,/^Subject: /{/^Subject: /!d}; /^Signed-off-by: /d' "$1"
 }
 
-map_functions="swap_cgroup_record swap_cgroup_clear lookup_swap_cgroup_id __lookup_swap_cgroup"
-
-@test "each fix applies alone" {
-	touched=$(sed -n 's|^--- a/||p' $patches | sort -u)
-	make -s apply STATE=before
-	(cd "$TREE" && for f in $touched; do [ ! -e "$f" ] || cp --parents "$f" "$BATS_TEST_TMPDIR"; done)
-	fixes=$(grep -- '-fixes/' <<< "$patches")
-	[ "$(wc -l <<< "$fixes")" -gt 1 ]
-	for fix in $fixes; do
-		echo "$fix"
-		patch -d "$BATS_TEST_TMPDIR" -p1 -F0 -s --dry-run < "$fix"
+# The files that the series touches, as the tree has them now, into a folder.
+touched_files()
+{
+	mkdir -p "$1"
+	sed -n 's|^[+-]\{3\} [ab]/||p' $patches | sort -u | while IFS= read -r f; do
+		[ ! -e "$TREE/$f" ] || (cd "$TREE" && cp --parents -t "$1" "$f")
 	done
 }
 
-@test "record, clear and lookup take no lock and no atomic" {
-	# shellcheck disable=SC2086
-	run ci/lockless.sh "$WORK/default/after/vmlinux" $map_functions
-	echo "$output"
-	[ "$status" = 0 ]
-}
-
-@test "that check sees the lock of the stock kernel" {
-	run ci/lockless.sh "$WORK/default/before/vmlinux" swap_cgroup_record
-	echo "$output"
-	[ "$status" = 1 ]
-}
-
-@test "the series adds no lock and no atomic but the charge mover's cluster lock" {
-	touched=$(sed -n 's|^+++ b/\(mm/.*\)|\1|p; s|^+++ b/\(include/.*\)|\1|p' $patches | sort -u)
-	make -s apply STATE=before
-	(cd "$TREE" && cp --parents $touched "$BATS_TEST_TMPDIR")
-	make -s apply STATE=after
-	added=$(cd "$TREE" && for f in $touched; do
-		diff -w "$BATS_TEST_TMPDIR/$f" "$f" | sed -n "s|^> |$f: |p"
-	done)
-	[ "$(wc -l <<< "$added")" -gt 50 ]
-	# Comments and assertions do not lock.
-	locks=$(grep -E 'lock_|_lock|LOCK|mutex|atomic|xchg|smp_|rcu_|_rcu|refcount_' <<< "$added" |
-		grep -vE ': [[:space:]]*(\*|/\*)|lockdep_assert|unlock_cluster')
-	echo "$locks"
-	# charge moving's, RCU in lookup, swapon and swapoff, and swapon's mutex,
-	# which is taken later than before
-	grep -q 'swapfile.c: .*ci = lock_cluster_or_swap_info(si, offset);' <<< "$locks"
-	[ "$(grep -vcE 'swap_cgroup.c: .*(rcu|mutex_lock\(&swap_cgroup_mutex\)|lockdep_is_held)' <<< "$locks")" = 1 ]
-}
-
-@test "swap_cgroup_cmpxchg is nowhere in the patched tree" {
-	make -s apply STATE=after
-	run grep -rn --exclude-dir=.pc swap_cgroup_cmpxchg "$TREE" --include='*.[chS]' --include='*.rst'
-	echo "$output"
-	[ "$status" = 1 ]
-}
-
-@test "exported symbols are the same before and after" {
-	cmp "$WORK/default/before/Module.symvers" "$WORK/default/after/Module.symvers"
-	[ -s "$WORK/default/before/Module.symvers" ]
+@test "quilt, git am and the states give the same files" {
+	ci/apply.sh "$TREE" before
+	touched_files "$BATS_TEST_TMPDIR/quilt"
+	cp -r "$BATS_TEST_TMPDIR/quilt" "$BATS_TEST_TMPDIR/am"
+	ci/apply.sh "$TREE" after
+	touched_files "$BATS_TEST_TMPDIR/state"
+	(cd "$BATS_TEST_TMPDIR/quilt" && QUILT_PATCHES=$OLDPWD/patches QUILT_SERIES=$OLDPWD/series/$BASE \
+		quilt --quiltrc /dev/null push -a --fuzz=0 && rm -r .pc)
+	git -C "$BATS_TEST_TMPDIR/am" init -q
+	git -C "$BATS_TEST_TMPDIR/am" add -f -A
+	git -C "$BATS_TEST_TMPDIR/am" commit -q -m base
+	realpath $patches | xargs git -C "$BATS_TEST_TMPDIR/am" am -q
+	rm -r "$BATS_TEST_TMPDIR/am/.git"
+	diff -r "$BATS_TEST_TMPDIR/state" "$BATS_TEST_TMPDIR/quilt"
+	diff -r "$BATS_TEST_TMPDIR/state" "$BATS_TEST_TMPDIR/am"
 }
 
 @test "push and pop restore the tree to the byte" {
-	make -s apply STATE=before
+	ci/apply.sh "$TREE" before
 	before=$(digest)
-	make -s apply STATE=after
+	ci/apply.sh "$TREE" after
 	[ "$(digest)" != "$before" ]
-	make -s apply STATE=before
+	ci/apply.sh "$TREE" before
 	[ "$(digest)" = "$before" ]
 }
 
 @test "the series lists every patch, and only those, each topic in order" {
-	diff <(LC_ALL=C sort <<< "$patches") <(find "patches/${SERIES#series/}" -name '*.patch' | LC_ALL=C sort)
+	diff <(LC_ALL=C sort <<< "$patches") <(find "patches/$BASE" -name '*.patch' | LC_ALL=C sort)
 	for topic in $(dirname $patches | uniq); do
 		diff <(grep "^$topic/" <<< "$patches") <(find "$topic" -name '*.patch' | LC_ALL=C sort)
 	done
@@ -131,15 +101,26 @@ map_functions="swap_cgroup_record swap_cgroup_clear lookup_swap_cgroup_id __look
 	done
 }
 
-@test "the test patches are what selftests/cgroup makes" {
-	make -s apply STATE=before
-	topic=$(dirname "$(grep -m 1 selftests-cgroup- <<< "$patches")")
-	made=$(ci/testpatch.sh "$TREE" "$topic" "$BATS_TEST_TMPDIR")
-	diff <(grep selftests-cgroup- <<< "$patches" | xargs -n 1 basename) <(echo "$made")
-	for p in $made; do
-		# Who sends it may put another name on it.
-		diff <(unnamed "$topic/$p") <(unnamed "$BATS_TEST_TMPDIR/$p")
+@test "the test patches are what the topics' sources make" {
+	ci/apply.sh "$TREE" before
+	for topic in $topics; do
+		[ -d "selftests/$topic/cgroup" ] || continue
+		mkdir "$BATS_TEST_TMPDIR/$topic"
+		TOPIC=$topic ci/apply.sh "$TREE" before
+		made=$(ci/testpatch.sh "$TREE" "$topic" "$BATS_TEST_TMPDIR/$topic")
+		diff <(grep "/$topic/.*-selftests-" <<< "$patches" | xargs -n 1 basename) <(echo "$made")
+		for p in $made; do
+			# Who sends it may put another name on it.
+			diff <(unnamed "patches/$BASE/$topic/$p") <(unnamed "$BATS_TEST_TMPDIR/$topic/$p")
+		done
 	done
+}
+
+@test "each topic applies on those that it builds on, and on no other" {
+	for topic in $topics; do
+		TOPIC=$topic ci/apply.sh "$TREE" after
+	done
+	ci/apply.sh "$TREE" after
 }
 
 @test "no mail is over 60 kB" {

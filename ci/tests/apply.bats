@@ -35,13 +35,13 @@ series()
 
 apply()
 {
-	run "$repo/ci/apply.sh" "$tree" "$repo/series/6.12" "$@"
+	BASE=6.12 run "$repo/ci/apply.sh" "$tree" "$@"
 }
 
-# files: the tree's text, without quilt's own folder
+# files: the tree's text
 files()
 {
-	(cd "$tree" && find . -path ./.pc -prune -o -type f -exec sha256sum {} + | sort)
+	(cd "$tree" && find . -type f -exec sha256sum {} + | sort)
 }
 
 @test "after, before: there and back, to the byte" {
@@ -100,7 +100,7 @@ files()
 	is 1 "$status"
 	has 0002-second.patch
 	has mm/swapfile.c
-	has "Hunk #1"
+	has "patch failed: mm/swapfile.c:1"
 	has_not 0001-first
 	is "$stock" "$(files)"
 	is "" "$(find "$tree" -name '*.rej' -o -name '*.orig')"
@@ -134,7 +134,7 @@ files()
 	is "$stock" "$(files)"
 }
 
-@test "an edited patch that does not apply: the tree is as it was, the old one in it" {
+@test "an edited patch that does not apply: the tree is as it was" {
 	local before
 	apply after
 	before=$(files)
@@ -220,9 +220,34 @@ files()
 	before=$(files)
 	apply before
 	is 1 "$status"
-	has 0001-first.patch
+	has mm/swap_cgroup.c
+	has "hand-made change"
 	grep -qx 'line five by hand' "$tree/mm/swap_cgroup.c"
 	is "$before" "$(files)"
+	sed -i 's/line five by hand/line five/' "$tree/mm/swap_cgroup.c"
+	apply before
+	is 0 "$status"
+	is "$stock" "$(files)"
+}
+
+@test "a move that was killed is finished, without a loss" {
+	apply after
+	apply before
+	# half of it is written, the index is not
+	touch "$tree.git/moving" "$tree.git/index.lock"
+	sed -i 's/line 5$/line five/' "$tree/mm/swap_cgroup.c"
+	apply after
+	is 0 "$status"
+	grep -qx 'text three' "$tree/mm/swapfile.c"
+	apply before
+	is "$stock" "$(files)"
+}
+
+@test "a first call that was killed begins anew" {
+	mkdir -p "$tree.git.new"
+	apply after
+	is 0 "$status"
+	grep -qx 'line five' "$tree/mm/swap_cgroup.c"
 }
 
 @test "a hand-made change elsewhere stays" {
@@ -249,7 +274,7 @@ files()
 	is "$stock" "$(files)"
 }
 
-@test "push and pop at an end: quilt says so, and nothing else does" {
+@test "push and pop at an end: said, exit status 2" {
 	apply pop
 	is 2 "$status"
 	[[ $output != *" failed: "* ]]
@@ -267,12 +292,13 @@ files()
 	is "$stock" "$(files)"
 }
 
-@test "a user's quilt settings do not count" {
+@test "a user's git settings do not count" {
 	mkdir "$tmp/home"
-	echo 'QUILT_PUSH_ARGS="--fuzz=2"' > "$tmp/home/.quiltrc"
-	sed -i 's/text 1$/text one/' "$tree/mm/swapfile.c"
+	printf '[core]\n\tautocrlf = true\n' > "$tmp/home/.gitconfig"
 	HOME=$tmp/home apply after
-	is 1 "$status"
+	is 0 "$status"
+	HOME=$tmp/home apply before
+	is "$stock" "$(files)"
 }
 
 @test "an unknown state: exit status 2, its name and what is allowed" {

@@ -22,7 +22,7 @@ qemu()
 
 boot()
 {
-	run timeout -k 1 30 "$top/ci/boot.sh" "$run" lockstat-after-v2 "$1" "$2" qemu "$run" "${@:3}"
+	SILENCE=$1 LIMIT=$2 run timeout -k 1 30 "$top/ci/boot.sh" "$run" lockstat-after-v2 qemu "$run" "${@:3}"
 }
 
 # ended: QEMU told its process id; it must be gone.
@@ -62,7 +62,7 @@ ended()
 }
 
 @test "QEMU is not there: an early exit, its words kept" {
-	run "$top/ci/boot.sh" "$run" label 30 60 "$tmp/no-such-qemu"
+	run "$top/ci/boot.sh" "$run" label "$tmp/no-such-qemu"
 	is 0 "$status"
 	is "exit 127" "$(cat "$run/end")"
 	grep -q no-such-qemu "$run/qemu.log"
@@ -151,6 +151,22 @@ ended()
 	ended
 }
 
+@test "how long it waits depends on this boot: the seconds until init spoke" {
+	qemu <<-'EOF'
+		#!/bin/sh
+		/bin/sleep 2.2
+		echo "guest: init cpus=4"
+		/bin/sleep 1
+		echo "guest: end"
+	EOF
+	run env -u SILENCE -u LIMIT bash -x "$top/ci/boot.sh" "$run" label qemu "$run"
+	is "exit 0" "$(cat "$run/end")"
+	# three before it is known
+	is "silence=150 limit=900" "$(grep -oE '^\++ (silence|limit)=.*' <<< "$output" | sed 's/^+* //' | head -n 2 | paste -sd' ')"
+	grep -qE '^\++ silence=1[25]0$' <<< "$(grep -E '^\++ silence=' <<< "$output" | tail -n 1)"
+	is 2 "$(grep -cE '^\++ silence=' <<< "$output")"
+}
+
 @test "interrupted: no end is written, no process is left" {
 	local signal pid rc
 	qemu <<-'EOF'
@@ -162,7 +178,7 @@ ended()
 	for signal in TERM HUP; do
 		rm -f "$run/pid"
 		# The tests may run under nohup, which would have it ignored.
-		env --default-signal="$signal" "$top/ci/boot.sh" "$run" label 30 60 qemu "$run" 3>&- &
+		env --default-signal="$signal" "$top/ci/boot.sh" "$run" label qemu "$run" 3>&- &
 		pid=$!
 		await "$run/pid"
 		kill -s "$signal" "$pid"
@@ -191,7 +207,7 @@ ended()
 }
 
 @test "a wrong call: exit status 2 and the usage" {
-	run "$top/ci/boot.sh" "$run" label 30 60
+	run "$top/ci/boot.sh" "$run" label
 	is 2 "$status"
 	has "usage: boot.sh"
 }

@@ -8,21 +8,23 @@ load common
 
 setup()
 {
+	export BASE=6.12 SMP=4 MEM=1G JOBS=2
 	repo
-	mkdir -p "$repo/kernel-config" "$repo/patches/6.12" "$repo/series" \
-		"$repo"/selftests/{guest,known,mutants/delays} "$tmp/work/default/obj" "$tmp/work/default/before"
+	topic=$repo/selftests/toy/6.12
+	mkdir -p "$repo/kernel-config" "$repo/selftests/guest" "$topic"/{known,mutants/delays} \
+		"$tmp/work/default/obj" "$tmp/work/default/before"
 	echo config > "$repo/kernel-config/boot.config"
-	echo series > "$repo/series/6.12"
+	echo 6.12/toy/0001-toy.patch > "$repo/series/6.12"
 	echo source > "$tmp/work/source"
 	echo accel=tcg > "$tmp/accel"
-	printf 'mm:swap_x\tv2\t2\nmm:swap_y\tv1\t1\n' > "$repo/selftests/plan"
+	printf 'mm:swap_x\tv2\t2\nmm:swap_y\tv1\t1\n' > "$repo/selftests/toy/plan"
 	touch "$repo/selftests/guest/init" "$repo/selftests/guest/run-tests"
 	# The patches that are applied last decide how the kernel behaves.
-	stand_in apply 'shift 3; echo applied "$@" >> "$tmp/log"; cat /dev/null "$@" > "$tmp/tree"'
-	stand_in build 'mkdir -p "$3"; ! grep -q BROKEN "$tmp/tree" || exit 1; cp "$tmp/tree" "$3/image"'
-	stand_in test-boot 'mkdir -p "$4"; echo "boot $8 $5" >> "$tmp/log"
+	stand_in apply 'shift 2; echo applied "$@" >> "$tmp/log"; cat /dev/null "$@" > "$tmp/tree"'
+	stand_in build 'mkdir -p "$3"; ! grep -q BROKEN "$tmp/tree" || exit 1; cp "$tmp/tree" "$3/image"; : > "$3/boot-parameters"'
+	stand_in test-boot 'mkdir -p "$4"; echo "boot $TESTS $5" >> "$tmp/log"
 		n=$(grep -c "^boot" "$tmp/log"); result=ok
-		! grep -q MISTAKE "$1/image" || [ "$8" = mm:swap_y ] || result="not ok"
+		! grep -q MISTAKE "$1/image" || [ "$TESTS" = mm:swap_y ] || result="not ok"
 		! grep -q RARE "$1/image" || [ "$n" != 3 ] || result=ok
 		! grep -q UNSTABLE "$1/image" || [ "$n" != 7 ] || result="not ok"
 		grep -q PANIC "$1/image" || echo "guest: end" > "$4/console.log"
@@ -31,7 +33,7 @@ setup()
 		! grep -q OOPS "$1/image" || echo "Oops: 0000" >> "$4/console.log"
 		touch "$4/ktap.log"
 		verdict=PASS; [ "$result" = ok ] || verdict=FAIL
-		jq -n --arg r "$result" --arg v "$verdict" --arg p "$8" \
+		jq -n --arg r "$result" --arg v "$verdict" --arg p "$TESTS" \
 			"{result: \$v, reason: \"why\", programs: [{name: \$p, cases: [{name: \"swap_x.one\", result: \$r}, {name: \"swap_x.two\", result: \"ok\"}]}]}" > "$4/verdict.json"'
 }
 
@@ -49,21 +51,20 @@ mutant()
 		printf '%s\n' "Mistake: $1" ${4:+"With: $4.patch"} "Kernel: default" \
 			"Cgroup: v2" "Caught-by: $2" "Program: mm:swap_x" ---
 		echo "$3"
-	} > "$repo/selftests/mutants/$1.patch"
-	[ -z "${4:-}" ] || echo "${5:-pause}" > "$repo/selftests/mutants/delays/$4.patch"
+	} > "$topic/mutants/$1.patch"
+	[ -z "${4:-}" ] || echo "${5:-pause}" > "$topic/mutants/delays/$4.patch"
 }
 
 mutants()
 {
-	run "$repo/ci/mutants.sh" "$tmp/work" "$tmp/linux" "$repo/series/6.12" "$tmp/accel" 4 1G 2 "$@"
+	run "$repo/ci/mutants.sh" "$tmp/work" "$tmp/accel" "$@"
 }
 
 known()
 {
-	printf '%s\t' 6.12 "$@" > "$repo/selftests/known-failures"
-	echo >> "$repo/selftests/known-failures"
+	{ printf '%s\t' "$@"; echo; } > "$topic/known-failures"
 	touch "$tmp/work/default/before/image"
-	run "$repo/ci/known.sh" 6.12 "$tmp/work" "$tmp/linux" "$repo/series/6.12" "$tmp/accel" 4 1G 2
+	run "$repo/ci/known.sh" "$tmp/work" "$tmp/accel"
 }
 
 @test "a mutant whose test fails is caught" {
@@ -160,7 +161,7 @@ known()
 	mutants
 	is 1 "$(grep -c ^boot "$tmp/log")"
 	has "1 of 1 caught"
-	echo more >> "$repo/selftests/plan"
+	printf 'mm:swap_z\tv1\t1\n' >> "$repo/selftests/toy/plan"
 	mutants
 	is 2 "$(grep -c ^boot "$tmp/log")"
 	# another machine is a change too
@@ -186,7 +187,7 @@ known()
 }
 
 @test "a known failure that fails, with its line: ok" {
-	echo "MISTAKE ASSERTION" > "$repo/selftests/known/slow.patch"
+	echo "MISTAKE ASSERTION" > "$topic/known/slow.patch"
 	known "mm:swap_x swap_x.one" slow.patch "swap slot 0:7" why -
 	is 0 "$status"
 	has "ok 1 - mm:swap_x"
@@ -194,12 +195,12 @@ known()
 }
 
 @test "one that passes, or fails without its line: not ok" {
-	echo ASSERTION > "$repo/selftests/known/slow.patch"
+	echo ASSERTION > "$topic/known/slow.patch"
 	known "mm:swap_x swap_x.one" slow.patch "swap slot 0:7" why -
 	is 1 "$status"
 	has "not ok 1"
 	is 1 "$(grep -c ^boot "$tmp/log")"
-	echo MISTAKE > "$repo/selftests/known/slow.patch"
+	echo MISTAKE > "$topic/known/slow.patch"
 	known "mm:swap_x swap_x.one" slow.patch "swap slot 0:7" why -
 	is 1 "$status"
 	has "not ok 1"
@@ -214,9 +215,9 @@ known()
 }
 
 @test "where the console alone tells, an oops ends the boot" {
-	mutant 0001-a "console kernel BUG at" ASSERTION
+	mutant 0001-a "console kernel BUG at" "ASSERTION"
 	mutant 0002-b "mm:swap_x swap_x.one" MISTAKE
-	stand_in test-boot 'mkdir -p "$4"; echo "$8 $(cat "$1/boot-parameters" 2> /dev/null)" >> "$tmp/log"
+	stand_in test-boot 'mkdir -p "$4"; echo "$TESTS $(cat "$1/boot-parameters")" >> "$tmp/log"
 		printf "%s\n" "kernel BUG at mm/x.c:1!" "Kernel panic - not syncing: Fatal exception" > "$4/console.log"
 		touch "$4/ktap.log"; echo "{}" > "$4/verdict.json"'
 	mutants
@@ -226,27 +227,44 @@ known()
 	is 1 "$(grep -c oops=panic "$tmp/log")"
 }
 
+@test "a warning that panics ends the boot, and is what was named" {
+	mutant 0001-a "console WARNING: .*swap_x" "ASSERTION"
+	mutant 0002-b "mm:swap_x swap_x.one" MISTAKE
+	stand_in test-boot 'mkdir -p "$4"; echo "$TESTS $(cat "$1/boot-parameters")" >> "$tmp/log"
+		printf "%s\n" "WARNING: CPU: 0 PID: 1 at mm/x.c:1 swap_x+0x1/0x2" "Kernel panic - not syncing: kernel: panic_on_warn set ..." > "$4/console.log"
+		touch "$4/ktap.log"; echo "{}" > "$4/verdict.json"'
+	mutants
+	is 1 "$status"
+	has "1 of 2 caught"
+}
+
 @test "the real mutants and known failures name what is there" {
-	local f key
+	local from f key
 	cd "$top"
-	[ "$(find selftests/mutants -maxdepth 1 -name '*.patch' | wc -l)" -ge 15 ]
-	for f in selftests/mutants/*.patch; do
-		for key in Mistake Kernel Cgroup Caught-by; do
-			grep -q "^$key: ." "$f" || { echo "$f: no $key"; return 1; }
+	for from in selftests/*/*/; do
+		export BASE=${from%/}
+		BASE=${BASE##*/}
+		for f in "$from"mutants/*.patch; do
+			[ -e "$f" ] || continue
+			for key in Mistake Kernel Cgroup Caught-by; do
+				grep -q "^$key: ." "$f" || { echo "$f: no $key"; return 1; }
+			done
+			key=$(sed -n 's/^With: //p' "$f")
+			[ -z "$key" ] || [ -f "${from}mutants/delays/$key" ] || { echo "$f: $key"; return 1; }
+			key=$(sed -n 's/^Program: //p; s/^Caught-by: \([a-z]*:[a-z0-9_]*\).*/\1/p' "$f" | head -n 1)
+			ci/list.sh plan | awk -v p="$key" -v c="$(sed -n 's/^Cgroup: //p' "$f")" '$1 == p && $2 == c { n++ } END { exit !n }' ||
+				{ echo "$f: $key is not in the plan for it"; return 1; }
 		done
-		key=$(sed -n 's/^With: //p' "$f")
-		[ -z "$key" ] || [ -f "selftests/mutants/delays/$key" ] || { echo "$f: $key"; return 1; }
-		key=$(sed -n 's/^Program: //p; s/^Caught-by: \([a-z]*:[a-z0-9_]*\).*/\1/p' "$f" | head -n 1)
-		awk -v p="$key" -v c="$(sed -n 's/^Cgroup: //p' "$f")" '$1 == p && $2 == c { n++ } END { exit !n }' selftests/plan ||
-			{ echo "$f: $key is not in the plan for it"; return 1; }
+		[ -e "${from}known-failures" ] || continue
+		while IFS=$'\t' read -r test with line cause link; do
+			[ -n "$line" ] && [ -n "$cause" ] && [ -n "$link" ] || { echo "$test"; return 1; }
+			[ "$with" = - ] || [ -f "${from}known/$with" ] || { echo "$with"; return 1; }
+			grep -q "^${test%% *}[[:space:]]" <<< "$(ci/list.sh plan)" || { echo "$test is not in the plan"; return 1; }
+		done < <(grep -v '^#' "${from}known-failures")
 	done
-	while IFS=$'\t' read -r base test with line cause link; do
-		[ -f "series/$base" ] && [ -n "$line" ] && [ -n "$cause" ] && [ -n "$link" ] || { echo "$test"; return 1; }
-		[ "$with" = - ] || [ -f "selftests/known/$with" ] || { echo "$with"; return 1; }
-		grep -q "^${test%% *}[[:space:]]" selftests/plan || { echo "$test is not in the plan"; return 1; }
-	done < <(grep -v '^#' selftests/known-failures)
 	# what runs after the series only is known to fail before
-	for key in $(awk '/^[a-z]*:.*after-only/ { print $1 }' selftests/plan); do
-		grep -qP "\t$key( [^\t]*)?\t" selftests/known-failures || { echo "$key"; return 1; }
+	BASE=6.12
+	for key in $(ci/list.sh plan | awk '/after-only/ { print $1 }'); do
+		grep -qP "^$key( [^\t]*)?\t" selftests/*/6.12/known-failures || { echo "$key"; return 1; }
 	done
 }

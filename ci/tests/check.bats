@@ -9,6 +9,10 @@ load common
 setup()
 {
 	repo
+	export BASE=6.12
+	echo 6.12/toy/0001-toy.patch > "$repo/series/6.12"
+	mkdir "$repo/selftests/toy"
+	echo micro-test > "$repo/selftests/toy/check"
 	session=$tmp/session
 	mkdir "$session"
 	printf '#!/bin/sh\nshift\nprintf "%%s\\n" "$@" > "%s/steps"\nexit "${STEPS_STATUS:-0}"\n' "$tmp" > "$repo/ci/steps.sh"
@@ -63,6 +67,7 @@ check()
 	rm "$session/host.tap"
 	check
 	is 1 "$status"
+	has "not ok - $session/host.tap: No plan found"
 	is "106 passed, 1 failed, 0 skipped" "${lines[-1]}"
 }
 
@@ -97,4 +102,33 @@ check()
 	last=$(grep -n VARIANT=default "$tmp/steps" | tail -n 1 | cut -d: -f1)
 	[ "$last" -lt "$(grep -n -m 1 VARIANT=debug "$tmp/steps" | cut -d: -f1)" ]
 	is "-report" "$(tail -n 1 "$tmp/steps")"
+}
+
+@test "every part is asked for, those of the topics too" {
+	local part
+	check
+	for part in check-deps -host-tests -micro-test -known -series-checks; do
+		grep -qx -- "$part" "$tmp/steps" || { echo "no $part"; return 1; }
+	done
+}
+
+@test "no kernel test, or no host check: a failure" {
+	report PASS 0 0 0
+	check
+	is 1 "$status"
+	report PASS 100 0 0
+	for part in host micro known series; do
+		echo "1..0 # SKIP nothing" > "$session/$part.tap"
+	done
+	check
+	is 1 "$status"
+}
+
+@test "tap.pl: its status is that of the tests" {
+	run "$repo/ci/tap.pl" "$session/host.tap"
+	is 0 "$status"
+	printf '%s\n' 1..1 "not ok 1 one" "# why" > "$session/host.tap"
+	run "$repo/ci/tap.pl" "$session/host.tap"
+	is 1 "$status"
+	has "# why"
 }

@@ -18,7 +18,7 @@ tmp=$BATS_TEST_TMPDIR
 # The tests are themselves run by Make, whose variables must not reach the
 # scripts; neither must a user's choices or git settings.
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES
-unset BASE KSRC VARIANT STATE CGROUP ACCEL SMP MEM TESTS JOBS O V SESSION
+unset BASE TOPIC KSRC VARIANT STATE CGROUP ACCEL SMP MEM TESTS JOBS O V SESSION
 unset ARCH CROSS_COMPILE LLVM QEMU SILENCE LIMIT KERNEL_CONFIG
 unset QUILT_PATCHES QUILT_SERIES QUILT_PC
 export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1
@@ -103,9 +103,11 @@ await()
 repo()
 {
 	repo=$tmp/repo
-	mkdir -p "$repo/ci" "$repo/patches" "$repo/series"
+	mkdir -p "$repo/ci" "$repo/patches" "$repo/series" "$repo/selftests"
 	find "$top/ci" -maxdepth 1 -type f -exec cp -p {} "$repo/ci" \;
-	cp "$top/.quiltrc" "$repo"
+	cp -r "$top/ci/bases" "$top/ci/arch" "$repo/ci"
+	# A plan without the tree's own tests.
+	: > "$repo/selftests/plan"
 }
 
 # kernel_makefile VERSION PATCHLEVEL SUBLEVEL: a kernel's top Makefile.
@@ -120,4 +122,18 @@ digest()
 {
 	(cd "$1" && find . -printf '%P %m %T@ %l\n' | sort &&
 		find . -type f -print0 | sort -z | xargs -0r sha256sum) | sha256sum
+}
+
+# files: all of the project's, tracked and new; without git (a tarball), all
+# but the build folder.
+files()
+{
+	cd "$top" || return
+	if git -c safe.directory="$top" rev-parse --show-cdup 2> /dev/null | grep -qx ''; then
+		git -c safe.directory="$top" ls-files -co --exclude-standard
+	else
+		find . -name .git -prune -o -path ./build -prune -o -type f -printf '%P\n'
+	fi | while IFS= read -r f; do
+		[ ! -f "$f" ] || printf '%s\n' "$f"
+	done
 }

@@ -14,7 +14,8 @@ setup()
 	cp "$fixtures/kconfig.mk" "$tree/Makefile"
 	: > "$tree/drops"
 	: > "$tree/adds"
-	export KERNEL_CONFIG=$tmp/configs
+	export KERNEL_CONFIG=$tmp/configs BASE=6.12 ARCH=x86_64
+	fragment x86_64
 	printf '%s\t%s\n' small "boot" normal "boot mm" > "$tmp/configs/variants"
 	fragment boot CONFIG_64BIT=y CONFIG_NR_CPUS=64 'CONFIG_CMDLINE="a b"'
 	fragment mm CONFIG_SWAP=y CONFIG_ZSWAP=y

@@ -48,8 +48,8 @@ first_rows()
 }
 
 @test "a good boot with all harmless lines is PASS" {
-	cp -r "$fixtures/verdict/pass" "$tmp/run"
-	cat "$fixtures/console-harmless" "$fixtures/verdict/pass/console.log" > "$tmp/run/console.log"
+	cp -r "$fixtures/boot" "$tmp/run"
+	cat "$fixtures/console-harmless" "$fixtures/boot/console.log" > "$tmp/run/console.log"
 	run "$top/ci/verdict.pl" "$tmp/run"
 	is PASS "$output"
 }
@@ -59,7 +59,7 @@ first_rows()
 	line='BUG: Bad page state in process swap_memcg  pfn:03a4e'
 	for end in "$line" "[   12.310000] $line" "[   12.310000] $line"$'\r'; do
 		rm -rf "$tmp/run"
-		cp -r "$fixtures/verdict/pass" "$tmp/run"
+		cp -r "$fixtures/boot" "$tmp/run"
 		printf '%s\n' "$end" >> "$tmp/run/console.log"
 		run "$top/ci/verdict.pl" "$tmp/run"
 		is "FAIL: bad page: $line" "$output"

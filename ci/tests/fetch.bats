@@ -94,7 +94,9 @@ record()
 }
 
 @test "no source package: says which to install" {
-	fetch "" 9.99
+	repo
+	printf '%s\n' packages=linux-source-9.99:/none/l.tar source=/none/l.tar > "$repo/ci/bases/9.99"
+	run "$repo/ci/fetch.sh" 9.99 "" "$out"
 	is 1 "$status"
 	has linux-source-9.99
 	has KSRC=

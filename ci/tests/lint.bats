@@ -6,20 +6,6 @@
 
 load common
 
-# files: all of the project's, tracked and new; without git (a tarball), all
-# but the build folder.
-files()
-{
-	cd "$top" || return
-	if git -c safe.directory="$top" rev-parse --show-cdup 2> /dev/null | grep -qx ''; then
-		git -c safe.directory="$top" ls-files -co --exclude-standard
-	else
-		find . -name .git -prune -o -path ./build -prune -o -type f -printf '%P\n'
-	fi | while IFS= read -r f; do
-		[ ! -f "$f" ] || printf '%s\n' "$f"
-	done
-}
-
 # written: those that a person wrote here: no patch, no saved log, no licence
 written()
 {
@@ -61,7 +47,7 @@ scripts()
 	cd "$top"
 	# It follows no `load` (SC2154) and knows nothing of tests being subshells
 	# (SC2030, SC2031); no file name here has a space (SC2013, SC2046).
-	run shellcheck -x -P SCRIPTDIR -e SC2013,SC2016,SC2030,SC2031,SC2046,SC2154 ci/tests/*.bats ci/checks/*.bats
+	run shellcheck -x -P SCRIPTDIR -e SC2013,SC2016,SC2030,SC2031,SC2046,SC2154 $(files | grep '\.bats$')
 	is "" "$output"
 	run shellcheck -e SC2034,SC2154 ci/tests/common.bash
 	is "" "$output"
@@ -94,7 +80,7 @@ scripts()
 	cd "$top"
 	local f
 	# no place for one: a quilt series, a commit's message, data
-	for f in $(written | grep -vE '^series/|\.(svg|png|json)$|^\.gitignore$|^\.ci/|\.md$|\.boot$|/commit-message$'); do
+	for f in $(written | grep -vE '^series/|\.(svg|png|json)$|^\.gitignore$|^\.ci/|\.md$|\.boot$'); do
 		head -n 4 "$f" | grep -q 'SPDX-License-Identifier: GPL-2.0' ||
 			{ echo "no SPDX line: $f"; return 1; }
 	done
@@ -109,11 +95,11 @@ scripts()
 	done
 }
 
-@test "each ci script fails on the first error" {
+@test "each script of the host fails on the first error" {
 	cd "$top"
 	local f
-	for f in $(files | grep -E '^ci/[^/]+\.sh$'); do
-		[ "$f" = ci/lib.sh ] || grep -qE '^\. "\$\(dirname "\$0"\)/lib\.sh"$|^set -.*euo pipefail' "$f" ||
+	for f in $(scripts bash); do
+		[ "$f" = ci/lib.sh ] || grep -qE '^\. "\$\(dirname "\$0"\)/(\.\./\.\./ci/)?lib\.sh"$|^set -.*euo pipefail' "$f" ||
 			{ echo "neither lib.sh nor set -euo pipefail: $f"; return 1; }
 	done
 	grep -qE '^set -E?euo pipefail$' ci/lib.sh
@@ -147,4 +133,16 @@ scripts()
 	for f in $(written); do
 		[ ! -s "$f" ] || [ -z "$(tail -c 1 "$f" | tr '\0' x)" ] || { echo "$f"; return 1; }
 	done
+}
+
+@test "each program of a topic is in its plan, and each row is one" {
+	local f topic row
+	cd "$top" || return
+	for f in selftests/*/cgroup/test_*.c selftests/*/local/*.c; do
+		topic=${f#selftests/} topic=${topic%%/*} row=${f#selftests/*/} row=${row%.c}
+		grep -qE "^${row/\//:}	" "selftests/$topic/plan" || { echo "$f: not in selftests/$topic/plan"; return 1; }
+	done
+	run grep -vE '^(#|$|(cgroup|local|load|guest):[a-z0-9_]+	+(v1|v2|off)	[1-9][0-9]*(	(no-plan|stock|default-only|not-debug|shown|after-only|devmem| )+)?$)' \
+		selftests/plan selftests/*/plan
+	is "" "$output"
 }

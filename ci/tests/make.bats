@@ -50,17 +50,24 @@ accepted()
 	is "" "$output"
 }
 
-@test "help names every variable, with its default" {
+@test "help names every variable, with its default and what it is" {
 	local variable
 	run make -C "$top" help
 	for variable in $(sed -n 's/^\([A-Z_]*\) *?=.*/\1/p' "$top/Makefile"); do
-		printf '%s\n' "$output" | sed '1,/^Variables/d' | grep -qE "(^|[ (])$variable=" ||
+		printf '%s\n' "$output" | sed '1,/^Variables/d' | grep -qE "^  $variable=[^ ]* +[^ ].*" ||
 			{ echo "not in help: $variable"; return 1; }
 	done
-	# and the same default as the Makefile has
-	for variable in BASE VARIANT STATE CGROUP SMP MEM O; do
-		has "$variable=$(sed -n "s/^$variable *?= *//p" "$top/Makefile") "
-	done
+	has "VARIANT=default "
+}
+
+@test "a variable that nothing reads is refused, as is one that the goal does not take" {
+	run make -C "$top" help TOPICS=toy
+	is 2 "$status"
+	has "TOPICS= is no variable"
+	has "allowed: BASE"
+	run make -n -C "$top" run STATE=before
+	is 2 "$status"
+	has "STATE=before is not for make run"
 }
 
 @test "help leads to files that are there" {
@@ -75,7 +82,7 @@ accepted()
 
 @test "every script that the Makefile calls is there" {
 	local script
-	for script in $(grep -oE 'ci/[a-z-]+\.(sh|pl)' "$top/Makefile" | sort -u); do
+	for script in $(grep -ohE '(ci|bench/native|selftests/[a-z-]+)/[a-z-]+\.(sh|pl)' "$top"/Makefile "$top"/selftests/*/targets.mk | sort -u); do
 		[ -x "$top/$script" ] || { echo "no $script"; return 1; }
 	done
 }
@@ -100,8 +107,8 @@ accepted()
 	accepted CGROUP v1 v2 off
 }
 @test "ACCEL" {
-	refused ACCEL xen "auto kvm tcg"
-	accepted ACCEL auto kvm tcg
+	refused ACCEL xen "auto kvm tcg icount"
+	accepted ACCEL auto kvm tcg icount
 }
 @test "ARCH" {
 	refused ARCH riscv x86_64
@@ -162,4 +169,20 @@ accepted()
 	run make -C "$top" help "MEM=1G\$\$(touch $tmp/oops)'\$\$(touch $tmp/oops)'"
 	is 2 "$status"
 	[ ! -e "$tmp/oops" ]
+}
+
+@test "of two boots side by side, each can fail" {
+	local a b
+	for a in true false; do
+		for b in true false; do
+			run make -C "$top" -s --eval="both: ; @\$(call side-by-side,$a,$b)" both
+			is "$([ "$a $b" = "true true" ] && echo 0 || echo 2)" "$status"
+		done
+	done
+}
+
+@test "a test that this boot does not have" {
+	run make -C "$top" -n boot TESTS=cgroup:test_swap_v1
+	is 2 "$status"
+	has "cgroup:test_swap_v1 is not planned for CGROUP=v2; it is for: v1"
 }

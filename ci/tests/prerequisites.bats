@@ -1,88 +1,107 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# prerequisites.sh: what it says and returns, on excerpts with the shape of
-# 6.12. Each rule is tried on the real files in ci/checks/prerequisites.bats.
+# prerequisites.sh with a rule of a toy topic. The rules of the real topics are tried
+# on real files by the bats beside them.
 
 load common
 
 setup()
 {
-	tree=$tmp/tree
-	cp -r "$fixtures/prerequisites" "$tree"
+	repo
+	export BASE=9.9
+	rules=$repo/selftests/toy/9.9/prerequisites tree=$tmp/tree
+	mkdir -p "$rules" "$tree/mm"
+	echo 9.9/toy/0001-one.patch > "$repo/series/9.9"
+	rule locked 'mm/a.c put()' put
+	printf 'void a(void)\n{\n\tlock();\n\tput();\n}\n' > "$tree/mm/a.c"
 }
 
-# refused FILE FUNCTION TEXT: one line that names them, and has a reason
-refused()
+# rule NAME FILES CALLS: put() must come after lock()
+rule()
 {
-	run -1 "$top/ci/prerequisites.sh" "$tree"
-	has "prerequisites.sh: mm/$1: $2() $3"
-	is 1 "${#lines[@]}"
-	[[ "$output" =~ :\ [a-z].*:\ [a-z] ]]
+	cat > "$rules/$1.cocci" <<-EOF
+		// Files: $2
+		// Calls: $3
+		@bare exists@
+		identifier fn;
+		position p;
+		@@
+		  fn(...)
+		  {
+		  ... when != lock()
+		  put@p()
+		  ... when any
+		  }
+
+		@script:python@
+		fn << bare.fn;
+		p << bare.p;
+		@@
+		print(f"{p[0].file}: {fn}() is not locked: all is lost")
+	EOF
 }
 
-# edit FILE SED...: the file must differ afterwards
-edit()
+check()
 {
-	local file=$tree/mm/$1
-	shift
-	cp "$file" "$tmp/was"
-	sed -i "$@" "$file"
-	! cmp -s "$tmp/was" "$file"
+	run -"$1" "$repo/ci/prerequisites.sh" "$tree"
 }
 
 @test "a tree that has all of it is accepted without a word, and not touched" {
 	before=$(digest "$tree")
-	run -0 "$top/ci/prerequisites.sh" "$tree"
+	check 0
 	is "" "$output"
 	is "$before" "$(digest "$tree")"
 }
 
-@test "a reservation that is only spoken of in a comment" {
-	edit memory.c 's|if (swapcache_prepare(entry, nr_pages))|/* & */ if (busy)|'
-	refused memory.c do_swap_page "uncharges swap that swapcache_prepare() has not reserved"
+@test "one that has not is refused in one line" {
+	sed -i /lock/d "$tree/mm/a.c"
+	check 1
+	is "prerequisites.sh: mm/a.c: a() is not locked: all is lost" "$output"
 }
 
-@test "si->lock dropped by a function that was called with it" {
-	edit swapfile.c '/mem_cgroup_uncharge_swap/ s/.*/spin_unlock(\&si->lock);\n&\nspin_lock(\&si->lock);/'
-	refused swapfile.c swap_entry_range_free "drops si->lock"
-}
-
-@test "a function that has another name" {
-	edit vmscan.c 's/__remove_mapping/__detach_folio/'
-	refused vmscan.c __remove_mapping "is not there"
+@test "what is only spoken of in a comment does not count" {
+	sed -i 's|lock();|/* & */|' "$tree/mm/a.c"
+	check 1
 }
 
 @test "a caller in a file that had none" {
-	printf 'void x(void)\n{\n\tmem_cgroup_swapin_uncharge_swap(entry, 1);\n}\n' > "$tree/mm/shmem.c"
-	refused shmem.c x "uncharges swap that swapcache_prepare() has not reserved"
-}
-
-@test "6.14, where the cluster lock has replaced si->lock" {
-	cp "$tree/swapfile-6.14.c" "$tree/mm/swapfile.c"
-	refused swapfile.c __try_to_reclaim_swap "calls swap_entry_range_free() without si->lock"
+	printf 'void b(void)\n{\n\tput();\n}\n' > "$tree/mm/b.c"
+	check 1
+	has "mm/b.c: b()"
 }
 
 @test "a caller that spatch cannot parse is not passed over" {
-	printf '%s\n' 'void x(void)' '{' 'DECLARE_BITMAP(bits, 64) = { 0 };' \
-		'swap_entry_range_free(si, entry, 1);' '}' >> "$tree/mm/swapfile.c"
-	run -1 "$top/ci/prerequisites.sh" "$tree"
-	has 'spatch cannot parse "swap_entry_range_free(si, entry, 1);"'
+	printf '%s\n' 'void x(void)' '{' 'DECLARE_BITMAP(bits, 64) = { 0 };' 'put();' '}' >> "$tree/mm/a.c"
+	check 1
+	has 'mm: spatch cannot parse "put();"'
+}
+
+@test "a rule of another topic counts when that topic is asked for" {
+	sed -i /lock/d "$tree/mm/a.c"
+	echo 9.9/other/0001-one.patch >> "$repo/series/9.9"
+	TOPIC=other check 0
+	TOPIC=toy check 1
 }
 
 @test "no spatch, or one that fails: exit status 2 and the packages" {
 	program spatch <<< 'echo "no Python library"; exit 255'
-	run -2 "$top/ci/prerequisites.sh" "$tree"
+	check 2
 	has "python3-dev"
 	has "no Python library"
-	mkdir "$tmp/none"
-	ln -s "$(command -v dirname)" "$tmp/none"
-	run -2 env PATH="$tmp/none" "$BASH" "$top/ci/prerequisites.sh" "$tree"
+	rm "$tmp/bin/spatch"
+	for tool in bash dirname find sort sed grep uniq; do
+		ln -s "$(command -v "$tool")" "$tmp/bin/$tool"
+	done
+	PATH=$tmp/bin check 2
 	has "install the packages coccinelle and python3-dev"
 }
 
 @test "something that is no kernel tree is a wrong call" {
-	run -2 "$top/ci/prerequisites.sh" "$tmp/nowhere"
-	has "is not a tree for this series"
-	run -2 "$top/ci/prerequisites.sh"
+	run -2 "$repo/ci/prerequisites.sh" "$tmp/nowhere"
+	has "is no folder"
+	rm "$tree/mm/a.c"
+	check 2
+	has "is not a tree for this series: it has no mm/a.c"
+	run -2 "$repo/ci/prerequisites.sh"
 }

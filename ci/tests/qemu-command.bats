@@ -8,6 +8,7 @@ load common
 
 setup()
 {
+	export SMP=4 MEM=1G ARCH=x86_64
 	kernel=$tmp/kernel
 	mkdir "$kernel"
 	printf '%s\n' CONFIG_VIRTIO_MMIO_CMDLINE_DEVICES=y CONFIG_VIRTIO_PCI=y > "$kernel/.config"
@@ -24,7 +25,7 @@ setup()
 # command [ARGS...]: the default call, with an accelerator or ports of one's own
 command_of()
 {
-	run "$top/ci/qemu-command.sh" "$kernel" initramfs.cpio "${1:-tcg}" 4 1G "guest.mode=marker" "${@:2}"
+	run "$top/ci/qemu-command.sh" "$kernel" initramfs.cpio "${1:-tcg}" "guest.mode=marker" "${@:2}"
 }
 
 # option NAME: what follows the (first) option of that name
@@ -104,20 +105,34 @@ option()
 }
 
 @test "a guest without memory cgroups has a kernel that is told so" {
-	run "$top/ci/qemu-command.sh" "$kernel" initramfs.cpio tcg 4 1G "guest.mode=tests guest.cgroup=off guest.tests=a"
+	run "$top/ci/qemu-command.sh" "$kernel" initramfs.cpio tcg "guest.mode=tests guest.cgroup=off guest.tests=a"
 	is 0 "$status"
 	is "console=ttyS0 reboot=t panic=-1 cgroup_disable=memory guest.mode=tests guest.cgroup=off guest.tests=a" "$(option -append)"
-	run "$top/ci/qemu-command.sh" "$kernel" initramfs.cpio tcg 4 1G "guest.mode=tests guest.cgroup=v2"
+	run "$top/ci/qemu-command.sh" "$kernel" initramfs.cpio tcg "guest.mode=tests guest.cgroup=v2"
 	has_not cgroup_disable
 }
 
 @test "each port has a file, a device and its name" {
-	command_of tcg ktap=/run/ktap.log vmstat=/run/vmstat.log
+	command_of tcg ktap=/run/ktap.log load=/run/load.log
 	is virtio-serial-device "$(option -device)"
 	has "file,id=ktap,path=/run/ktap.log"
 	has "virtserialport,chardev=ktap,name=ktap"
-	has "file,id=vmstat,path=/run/vmstat.log"
-	has "virtserialport,chardev=vmstat,name=vmstat"
+	has "file,id=load,path=/run/load.log"
+	has "virtserialport,chardev=load,name=load"
+}
+
+@test "icount: a clock that counts instructions, on one CPU" {
+	SMP=1
+	run "$top/ci/qemu-command.sh" "$kernel" initramfs.cpio icount guest.mode=marker
+	is 0 "$status"
+	is tcg,thread=single "$(option -accel)"
+	is shift=0,sleep=off "$(option -icount)"
+	command_of tcg
+	has_not icount
+	SMP=4
+	run "$top/ci/qemu-command.sh" "$kernel" initramfs.cpio icount guest.mode=marker
+	is 2 "$status"
+	has "needs SMP=1"
 }
 
 @test "no ports: no serial bus either" {
@@ -137,11 +152,12 @@ option()
 	command -v qemu-system-x86_64 > /dev/null || skip "no qemu-system-x86_64 here"
 	command_of tcg "ktap=$tmp/ktap.log"
 	is 0 "$status"
-	# Started frozen, and told to quit at once: it parses all of it first.
+	# Started frozen, and told to quit at once: it parses all of it first, and
+	# complains of the kernel last.
 	mapfile -t words <<< "$output"
-	: > "$kernel/image"
-	run timeout 20 "${words[@]}" -S < <(printf '\001x')
-	has_not "invalid"
-	has_not "is not a valid"
-	has_not "not found"
+	head -c 8192 /dev/zero > "$kernel/image"
+	: > "$tmp/initramfs.cpio"
+	run timeout 20 "${words[@]/#initramfs.cpio/$tmp/initramfs.cpio}" -S < <(printf '\001x')
+	is 1 "$status"
+	is "qemu: linux kernel too old to load a ram disk" "$output"
 }

@@ -105,6 +105,19 @@ table()
 	kill "$(cat "$tmp/pid")"
 }
 
+@test "what steps took the last time tells how long they may take" {
+	mkdir -p "$tmp/runs/20251231T000000Z"
+	printf '%s\t%s\t%s\n' fetch 3 0 "build STATE=before" 61 0 report 200 1 > "$tmp/runs/20251231T000000Z/steps.tsv"
+	steps fetch "build STATE=before"
+	has "[1/2] fetch (0:03 the last time, 1:04 to the end)"
+	has "[2/2] build STATE=before (1:01 the last time, 1:01 to the end)"
+	# of a step that failed, or was never made, nothing is known
+	rm -r "$tmp/runs/20260101T000000Z"
+	steps fetch report
+	is "[1/2] fetch (0:03 the last time)" "$(grep -F '[1/2] fetch' <<< "$output")"
+	is "[2/2] report" "$(grep -F '[2/2] report' <<< "$output")"
+}
+
 @test "no steps: exit status 2 and the usage" {
 	steps
 	is 2 "$status"

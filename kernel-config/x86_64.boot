@@ -1,0 +1,1 @@
+console=ttyS0 reboot=t no_timer_check
